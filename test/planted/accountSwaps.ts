@@ -256,6 +256,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER_TEST,
   ),
   bug(
+    "a withdrawal of all there is holds up the account for ever where nodes neither take nor refuse it",
+    KEEPER,
+    "counted - call.value)",
+    "counted - tx.value)",
+    KEEPER_TEST,
+  ),
+  bug(
     "only swaps get a withdrawal out of the way that nodes neither take nor refuse, not the next withdrawal",
     KEEPER,
     "nonces.isHeldUp || ",

@@ -414,6 +414,16 @@ test("nodes that were away for these ten minutes are asked once more before: the
   expect(sent().every(({ to }) => to === OTHER)).toBe(true);
 });
 
+test("so it is of one that takes all the account has: the empty transfer is paid for by what it would not take", async () => {
+  failAtPayments();
+  const fee = 2n * GWEI * GAS;
+  await nonces.send(pay(0n, 2n, ETHER - fee), signal);
+  expect(funds.free(null)).toBe(0n);
+  nonces.take((nonce) => pay(nonce));
+  await blocks(60);
+  expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});
+
 test("so it is not at once where other nodes are used meanwhile: they may take it", async () => {
   failAtPayments();
   await nonces.send(pay(0n), signal);

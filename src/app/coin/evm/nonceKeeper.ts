@@ -248,7 +248,9 @@ export class NonceKeeper {
     const old = bidOf(tx);
     const [first = head] = nonces.versionsOf(head);
     const counted = this.#countedAt(tx.nonce);
-    const affordable = priceOf(old) + (this.#freeFor(tx.nonce) + counted - greatestCost(tx)) / tx.gasLimit;
+    // Gas for a fee is enough for nothing, and the value that is not sent pays for it.
+    const call = isForNothing ? emptyTo(address) : tx;
+    const affordable = (this.#freeFor(tx.nonce) + counted - call.value) / tx.gasLimit;
     const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, affordable].reduce((a, b) => (a < b ? a : b));
     const bid = raisedBid(old, marketBid(prices, bidRuleOf(gas)), most);
     const line = { coin: chain.ticker, nonce: String(tx.nonce), txid: head.txid };
@@ -257,8 +259,6 @@ export class NonceKeeper {
       return;
     }
     const accessList = tx.type === "legacy" ? [] : tx.accessList;
-    // Gas for a fee is enough for nothing.
-    const call = isForNothing ? emptyTo(address) : tx;
     const raised = signCall(this.#deps, call, { bid, gasLimit: fitBlock(chain, tx.gasLimit), nonce: tx.nonce, accessList });
     const more = greatestCost(raised.tx) - counted;
     const sent = await nonces.send(raised, signal, () => (more > this.#freeFor(tx.nonce) ? "its fee would take what is promised" : null));
