@@ -1567,3 +1567,38 @@ test("a passing failure of a node for the tag of final blocks hides none of them
   }
   expect(world.chain.status().tip?.finalized).toBe(before + 4);
 });
+
+/** One node that has called a block final, and fails at that tag from now on. */
+async function withoutTag(): Promise<ScriptedWorld> {
+  const world = scriptedWorld(1);
+  for (let i = 0; i < 200; i++) world.evm.mine();
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(world.chain.status().tip?.finalized).not.toBeNull();
+  node(world, 0).says.set("eth_getBlockByNumber", ([at], honest) => {
+    if (at === "finalized") throw new RpcRefusal(-39001, "finalized block not found");
+    return honest();
+  });
+  return world;
+}
+
+test("what a node called final is not so on a chain that was begun anew", async () => {
+  const world = await withoutTag();
+  node(world, 0).chain = world.evm.fork();
+  node(world, 0).chain.rewind(195);
+  for (let i = 0; i < 10; i++) {
+    node(world, 0).chain.mine();
+    await pass(world, 15);
+  }
+  expect(world.chain.status()).toMatchObject({ state: "ready", tip: { finalized: null } });
+});
+
+test("a node that calls nothing final for an hour passes for one that knows no final blocks", async () => {
+  const world = await withoutTag();
+  const before = world.chain.status().tip?.finalized;
+  for (let minute = 0; minute < 62; minute++) {
+    world.evm.mine();
+    await pass(world, 60);
+    if (minute === 50) expect(world.chain.status().tip?.finalized).toBe(before);
+  }
+  expect(world.chain.status().tip?.finalized).toBeNull();
+});

@@ -44,6 +44,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "what a node called final stays so on a chain that was begun anew",
+    POOL,
+    "head.number < node.finalized) node.forgetFinalized();",
+    "head.number < 0) node.forgetFinalized();",
+    HOSTILE,
+  ),
+  bug(
+    "a node that calls nothing final any more passes for one that does for ever",
+    "src/adapters/evmRpc/evmNode.ts",
+    "this.#clock.nowMs() - this.#finalizedAtMs < FINAL_MS ? this.#finalized : null",
+    "this.#finalized",
+    HOSTILE,
+  ),
+  bug(
     "nothing is final while a node does not tell what is",
     POOL,
     "return { node, head, finalized: node.finalized };",

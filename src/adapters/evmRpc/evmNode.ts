@@ -32,6 +32,8 @@ const MAX_REST_MS = 60_000;
 const REFUSED_REST_MS = 120_000;
 /** What a node once refused it is asked again after this: it may have been starting, or too busy. */
 const AGAIN_MS = 600_000;
+/** One that has called nothing final for so long does so no more. */
+const FINAL_MS = 3_600_000;
 const MAX_TROUBLE = 300;
 
 export type NodeAnswer<T> = Result<T, NodeFault>;
@@ -55,6 +57,7 @@ export class EvmNode {
   /** Null: not tried. */
   #takesBlockHash: boolean | null = null;
   #finalized: number | null = null;
+  #finalizedAtMs = 0;
   #finalizesFromMs = 0;
   #finalRefusals = 0;
   #runsInitCodeFromMs = 0;
@@ -75,13 +78,17 @@ export class EvmNode {
   get finalizes(): boolean {
     return this.#clock.nowMs() >= this.#finalizesFromMs;
   }
-  /** The last block it called final. What was final stays so while it does not tell. */
+  /** The last block it called final. What was final stays so while it does not tell; for an hour: whoever waits for more would wait for ever. */
   get finalized(): number | null {
-    return this.#finalized;
+    return this.#clock.nowMs() - this.#finalizedAtMs < FINAL_MS ? this.#finalized : null;
   }
   finalizedAt(height: number): void {
     this.#finalized = height;
+    this.#finalizedAtMs = this.#clock.nowMs();
     this.#finalRefusals = 0;
+  }
+  forgetFinalized(): void {
+    this.#finalized = null;
   }
   /** It may have failed: one that never knew the tag is asked less and less often. */
   cannotFinalize(): void {

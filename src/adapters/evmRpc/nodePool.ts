@@ -153,6 +153,8 @@ export class NodePool {
     }
     if (finalized !== undefined && !finalized.ok && finalized.error.kind === "rpc" && !saysNothing(finalized.error)) node.cannotFinalize();
     if (finalized?.ok && finalized.value !== null && typeof finalized.value !== "bigint") node.finalizedAt(finalized.value.number);
+    // Its chain was begun anew, or is another one: nothing of it is final before it says so.
+    else if (node.finalized !== null && head.number < node.finalized) node.forgetFinalized();
     return { node, head, finalized: node.finalized };
   }
 
