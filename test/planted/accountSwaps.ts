@@ -242,6 +242,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/swap/duties/publish.test.ts",
   ),
   bug(
+    "a claim that pools have is not sent dearer after its limit while its swap waits",
+    "src/app/coin/evm/nonceLedger.ts",
+    "some((other) => samePayment(other.tx, tx) && isKnown(other.txid))",
+    "some((other) => other.tx === tx && isKnown(other.txid))",
+    KEEPER_TEST,
+  ),
+  bug(
     "a withdrawal that nodes neither take nor refuse holds up the account for ever",
     KEEPER,
     "if (this.#unanswered && this.#isOver(this.#unanswered, HIDDEN, account)) {",

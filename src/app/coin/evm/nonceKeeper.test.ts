@@ -606,6 +606,23 @@ test("one that nodes took in time is sent on when it is late", async () => {
   expect([nonces.isMoot(claim.txid), chain.sent.every((raw) => raw === claim.raw)]).toEqual([false, true]);
 });
 
+test.each([0n, 1n])(
+  "of one that nodes took in time a dearer version is sent when it is late: the secret is out (next nonce in the pools: %i)",
+  async (pendingNonce) => {
+    const claim = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+    nonces.entrust(claim.txid, clock.nowMs() + 20_000, async () => undefined);
+    await blocks(1);
+    expect(chain.sent).toEqual([claim.raw]);
+    chain.pendingNonce = pendingNonce;
+    const dearer = pay(0n, 5n);
+    nonces.adopt(dearer.raw);
+    nonces.handBack(claim.txid);
+    nonces.entrust(dearer.txid, clock.nowMs() + 5_000, async () => undefined);
+    await blocks(20);
+    expect([nonces.isMoot(dearer.txid), chain.sent.at(-1)]).toEqual([false, dearer.raw]);
+  },
+);
+
 test("what has more gas than a block, and holds up swaps, is made again with as much as a block has", async () => {
   await nonces.send(pay(0n, 2n, 1n, new Uint8Array(100)), signal);
   nonces.take((nonce) => pay(nonce));

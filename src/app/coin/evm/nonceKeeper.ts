@@ -178,7 +178,7 @@ export class NonceKeeper {
       const { txid, raw, tx } = signed;
       // What pools have may be the version before.
       const isBehind = renew !== null && tx.nonce < pendingNonce && !nonces.isOut(txid);
-      const isOver = untilMs !== null && clock.nowMs() >= untilMs && !(renew !== null && nonces.hasLeft(txid));
+      const isOver = untilMs !== null && clock.nowMs() >= untilMs && !(renew !== null && nonces.hasLeft(signed));
       // Of what had to leave in time and pools have something in its place of, the next look shows whether it is this.
       if (isOver && (renew === null || tx.nonce >= pendingNonce)) nonces.giveUp(txid, true);
       else if (isOver) continue;

@@ -247,9 +247,10 @@ export class NonceLedger {
     return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
   }
 
-  /** Whether nodes have it, or took it once. */
-  hasLeft(txid: string): boolean {
-    return this.#deps.chain.tx(txid) !== undefined || this.#takenAt(txid) !== null;
+  /** Whether nodes have it, or took it once, in any version: what is in it is known. */
+  hasLeft({ tx }: SignedEvmTx): boolean {
+    const isKnown = (txid: string): boolean => this.#deps.chain.tx(txid) !== undefined || this.#takenAt(txid) !== null;
+    return this.#swapTxs.all().some((other) => samePayment(other.tx, tx) && isKnown(other.txid));
   }
 
   #takenAt(txid: string): string | null {
