@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
-import { serializeHeader } from "../../src/chain/block.ts";
+import { mineHeader, serializeHeader } from "../../src/chain/block.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
@@ -94,4 +94,21 @@ test.each([
   await w.pass(10_000);
   await refreshed;
   expect(states(chain)).toEqual(ALL_THERE);
+});
+
+test("a server that tells of another last block at each look, and has headers of none, is dropped", async () => {
+  const late: Late = { tip: null, servers: new Set([2]) };
+  const w = await begin(late);
+  const chain = await open(w, { costlyWork: 1n });
+  await whileTimePasses(w, chain.refresh());
+  const height = w.blocks().length - 1;
+  const entry = w.chain.state.at(height);
+  if (!entry) throw new Error(`no block ${height}`);
+  for (let i = 0; i < 40; i++) {
+    const header = mineHeader({ ...entry.block.header, merkleRoot: new Uint8Array(32).fill(i + 1) });
+    late.tip = JSON.stringify({ height: height + 1, hex: toHex(serializeHeader(header)) });
+    await whileTimePasses(w, chain.refresh());
+    await w.pass(5_000);
+  }
+  expect(states(chain)).toEqual(["connected", "connected", "dropped"]);
 });

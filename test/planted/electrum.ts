@@ -826,8 +826,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "servers are dropped for having a new branch some seconds before they tell of its last block",
     `${AT}/headerReader.ts`,
-    "if (this.#patience.isOver(`${server.name} ${told}`)) server.contradicted(why);\n    else",
-    "server.contradicted(why);\n   ",
+    "if (this.#patience.isOver(key) || isOneTooMany) server.contradicted(why);\n    else",
+    "if (key !== why || isOneTooMany) server.contradicted(why);\n    else",
+    BETWEEN_TEST,
+  ),
+  bug(
+    "a server that makes up another last block at each look is never dropped",
+    `${AT}/headerReader.ts`,
+    "return credit.take(this.#nowMs());",
+    "return credit.take(this.#nowMs()) || credit instanceof AskCredit;",
     BETWEEN_TEST,
   ),
   bug(

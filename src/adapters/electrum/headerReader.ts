@@ -1,6 +1,7 @@
 import { type BlockHeader, withoutProof } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { hasWork } from "../../core/proof/proofOfWork.ts";
+import { AskCredit } from "../../core/util/askCredit.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { parseHeaderRun, parseOneHeader, type TipAnswer } from "./answers.ts";
@@ -19,6 +20,9 @@ const RUN = 500;
 const LEAST = 100;
 /** Blocks that an honest server may have taken back and still tell of. */
 const MAX_TAKEN_BACK = 100;
+/** Last blocks that a server may tell of at once and not show, and the pause for one more, ms: a liar can make up another at each look. */
+const MAX_UNSHOWN = 10;
+const UNSHOWN_MS = 600_000;
 /** Headers kept that were asked for alone, and times of such: a history may have each of its transactions in a block of its own. */
 const MAX_KEPT = 1_000;
 const MAX_TIMES = 20_000;
@@ -33,9 +37,12 @@ export class HeaderReader {
   #refusal: string | null = null;
   /** With those whose headers do not lead to the block they tell of. */
   readonly #patience: Patience;
+  readonly #unshown = new WeakMap<RemoteServer, AskCredit>();
+  readonly #nowMs: () => number;
 
   constructor(rules: HeaderRules, nowMs: () => number) {
     this.#rules = rules;
+    this.#nowMs = nowMs;
     this.#patience = new Patience(nowMs);
   }
 
@@ -149,7 +156,15 @@ export class HeaderReader {
 
   /** It may have come over to another branch and be about to tell of it. */
   #doubt(server: RemoteServer, told: string, why: string): void {
-    if (this.#patience.isOver(`${server.name} ${told}`)) server.contradicted(why);
+    const key = `${server.name} ${told}`;
+    const isOneTooMany = !this.#patience.has(key) && !this.#mayTellOther(server);
+    if (this.#patience.isOver(key) || isOneTooMany) server.contradicted(why);
     else server.suspect(why);
+  }
+
+  #mayTellOther(server: RemoteServer): boolean {
+    const credit = this.#unshown.get(server) ?? new AskCredit(MAX_UNSHOWN, UNSHOWN_MS);
+    this.#unshown.set(server, credit);
+    return credit.take(this.#nowMs());
   }
 }

@@ -15,6 +15,11 @@ export class Patience {
     this.#nowMs = nowMs;
   }
 
+  /** Whether it was not shown before. */
+  has(key: string): boolean {
+    return this.#sinceMs.has(key);
+  }
+
   /** It was not shown once more. @returns whether that has been so for too long */
   isOver(key: string): boolean {
     const nowMs = this.#nowMs();
