@@ -27,6 +27,7 @@ const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
 const BETWEEN_TEST = "test/electrum/betweenBranches.test.ts";
 const UNREADABLE_TEST = "test/electrum/unreadableTx.test.ts";
+const TAKERS_TEST = "test/electrum/twoTakers.test.ts";
 const LATE_PROOF_TEST = "test/electrum/lateProof.test.ts";
 const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
@@ -836,6 +837,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "return credit.take(this.#nowMs());",
     "return credit.take(this.#nowMs()) || credit instanceof AskCredit;",
     BETWEEN_TEST,
+  ),
+  bug(
+    "what two liars say that they took is offered each time to all who refuse it",
+    `${AT}/broadcastTx.ts`,
+    'return broadcast({ kind: "accepted" }, refusing);',
+    'return broadcast({ kind: "accepted" });',
+    TAKERS_TEST,
   ),
   bug(
     "servers that tell of a block at an impossible height are not named for half a minute",
@@ -1948,8 +1956,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "who refuses what another one takes is offered it again whenever it is sent",
     `${AT}/broadcasts.ts`,
-    "this.#refused.heard(txid, tx, servers, refusals, refused);",
-    'this.#refused.heard(txid, tx, servers, outcome.kind === "rejected" ? refusals : new Map(), refused);',
+    "this.#refused.heard(txid, tx, servers, heard, refused)",
+    'this.#refused.heard(txid, tx, servers, outcome.kind === "rejected" ? heard : new Map(), refused)',
     POLITE_TEST,
   ),
   bug(

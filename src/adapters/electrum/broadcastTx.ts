@@ -24,9 +24,12 @@ export type Receivers = {
   readonly refused: Refusals;
 };
 
-/** What became of a transaction, and who refused it without having it. */
-export type Broadcast = { readonly outcome: BroadcastOutcome; readonly refusals: Refusals };
-const broadcast = (outcome: BroadcastOutcome, refusals: Refusals = new Map()): Broadcast => ({ outcome, refusals });
+/** What became of a transaction, and who refused it without having it: where enough took it, who refused it at all, once these have answered. */
+export type Broadcast = { readonly outcome: BroadcastOutcome; readonly refusals: Promise<Refusals> };
+const broadcast = (outcome: BroadcastOutcome, refusals: Promise<Refusals> = Promise.resolve(new Map())): Broadcast => ({
+  outcome,
+  refusals,
+});
 
 /**
  * Gives a transaction to all servers at once and says what is known of it then (design D4). It is out when two have taken it or turn out
@@ -52,8 +55,11 @@ export async function broadcastTx(
   const need = mined ? 1 : witnessesOf(heard);
   const isTaken = (answer: ServerAnswer<string>): boolean => answer.ok && answer.value === tx.txid;
   // So many as are needed end the wait; the others go on taking it.
-  if (await atLeast(need, sending, isTaken)) return broadcast({ kind: mined ? "already_known" : "accepted" });
+  const isOut = await atLeast(need, sending, isTaken);
   if (mined) return broadcast({ kind: "already_known" });
+  // Liars may be enough, too: whoever refuses is not to be asked each time.
+  const refusing = Promise.all(sending).then((answers) => refusalsOf(servers, answers));
+  if (isOut) return broadcast({ kind: "accepted" }, refusing);
   const sent = await Promise.all(sending);
   const taken = sent.filter(isTaken).length;
   const others = servers.flatMap((server, i) => {
@@ -70,10 +76,17 @@ export async function broadcastTx(
   const having = known.filter((a) => a.ok && Buffer.from(a.value).equals(tx.raw)).length;
   if (taken + having >= need) return broadcast({ kind: taken > 0 ? "accepted" : "already_known" });
   const replies = sent.map((answer, i) => ({ name: servers[i]?.name ?? "", answer, isTaken: isTaken(answer) }));
-  const refusals = replies.flatMap(({ name, answer }) =>
-    !answer.ok && isRefusal(answer.error) && lacking.get(name) === serverFaultText(answer.error) ? [[name, answer.error] as const] : [],
-  );
-  return broadcast(verdictOf(replies, heard, ticker), new Map(refusals));
+  const refusals = [...(await refusing)].filter(([name, fault]) => lacking.get(name) === serverFaultText(fault));
+  return broadcast(verdictOf(replies, heard, ticker), Promise.resolve(new Map(refusals)));
+}
+
+function refusalsOf(servers: readonly RemoteServer[], answers: readonly ServerAnswer<string>[]): Refusals {
+  const refusals = new Map<string, ServerFault>();
+  for (const [i, { name }] of servers.entries()) {
+    const answer = answers[i];
+    if (answer !== undefined && !answer.ok && isRefusal(answer.error)) refusals.set(name, answer.error);
+  }
+  return refusals;
 }
 
 /** Whether so many of `answers` are as asked, as soon as they are; false when all are there. */

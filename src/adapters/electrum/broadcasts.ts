@@ -53,7 +53,7 @@ export class Broadcasts {
     const sent = await bounded(signal, null, () => broadcastTx(receivers, ticker, { txid, raw }, mined));
     if (sent === null) return { kind: "unknown", message: `The ${ticker} servers did not answer in time.` };
     const { outcome, refusals } = sent;
-    this.#refused.heard(txid, tx, servers, refusals, refused);
+    void refusals.then((heard) => this.#refused.heard(txid, tx, servers, heard, refused));
     log.info("broadcast", { txid, outcome: outcome.kind });
     if (outcome.kind === "accepted") await this.#note(outgoing, signal);
     return outcome;
