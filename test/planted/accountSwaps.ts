@@ -45,6 +45,13 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "an older version of a waiting swap's claim that a pool has is not seen after a start",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "for (const { txid } of nonces.othersAt(signed.tx.nonce)) chain.watchTx(txid, 0)",
+    "chain.watchTx(signed.txid, 0)",
+    "src/app/coin/evm/evmSwapCoin.test.ts",
+  ),
+  bug(
     "a claim that never left is sent late while its swap waits, though the taker's payment is back",
     "src/app/swap/storedNeeds.ts",
     " || (slot === ownClaim(role) && mayShowSecret(s))",

@@ -277,8 +277,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { chain, nonces } = this.coin.account;
     nonces.adopt(raw);
     nonces.entrust(signed.txid, until === null ? null : until * 1_000, renew && (() => renew(this)));
-    // Whether a pool has it decides what becomes of its nonce. It stays watched whatever comes of this look.
-    chain.watchTx(signed.txid, 0).catch(() => undefined);
+    // Whether a pool has it, or an older version, decides what becomes of its nonce. They stay watched whatever comes of this look.
+    for (const { txid } of nonces.othersAt(signed.tx.nonce)) chain.watchTx(txid, 0).catch(() => undefined);
   }
   handBack(raw: Uint8Array): void {
     const signed = this.#ofAccount(raw);
