@@ -23,7 +23,7 @@ export type Facts = {
   readonly spends: readonly StoredSpend[];
 };
 
-/** Whether what a transaction paid a watched script was read long ago: what the index does not have of it any more was spent then. */
+/** Whether what a transaction paid a watched script was read in a block that stands: what the index does not have of it any more was spent long ago. */
 export type IsPast = (txid: string, scriptHex: string) => boolean;
 
 /**

@@ -1208,6 +1208,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SERVERS_TEST,
   ),
   bug(
+    "what was spent some hundred blocks ago counts as there again",
+    `${AT}/electrumParts.ts`,
+    "(block.height < index.windowBottom || index.headerAt(block.height)?.hash === block.hash)",
+    "block.height < index.windowBottom",
+    PAST_TEST,
+  ),
+  bug(
     "what was spent long ago counts as there again once a script paid with it is watched",
     `${AT}/historyWork.ts`,
     "new FactsBuilder(index, nowMs(), isPast)",

@@ -94,7 +94,10 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const historyPace = new HistoryPace();
   const refusedHistories = new RefusedHistories(index, historyPace);
   const views = new ScriptViews(refusedHistories, historyPace);
-  const isPast: IsPast = (txid, scriptHex) => views.isDoneBelow(index.windowBottom, txid, scriptHex);
+  const isPast: IsPast = (txid, scriptHex) => {
+    const block = views.readIn(txid, scriptHex);
+    return block !== null && (block.height < index.windowBottom || index.headerAt(block.height)?.hash === block.hash);
+  };
   const watchedTxs = new WatchedTxs(index, views, prover, isPast);
   const missing = new MissingTxs(index, views);
   const rewards = new BlockRewards();

@@ -93,10 +93,9 @@ export class ScriptViews {
     return this.#tracked.get(scriptHex);
   }
 
-  /** Whether what a transaction paid a script was read, and stands in a block below `height`. */
-  isDoneBelow(height: number, txid: string, scriptHex: string): boolean {
-    const block = this.#tracked.get(scriptHex)?.done.get(txid);
-    return block != null && block.height < height;
+  /** The block in which what a transaction paid a script was read; null: it was not, or in none. */
+  readIn(txid: string, scriptHex: string): BlockRef | null {
+    return this.#tracked.get(scriptHex)?.done.get(txid) ?? null;
   }
 
   /** Follows a script; one that is followed already keeps what is known of it, unless it has to go further back. */
