@@ -487,8 +487,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that was used, and that a reorganisation took back, stays at home because what it is for was taken",
     "src/app/swap/duties/publish.ts",
-    "facts[slot] || isPaidFor(task.state) ||",
-    "facts[slot] ||",
+    "facts[slot] || isPaidFor(task.state)) return true;\n",
+    "facts[slot]) return true;\n",
     "test/swap/limits.test.ts",
   ),
   bug(

@@ -87,6 +87,8 @@ export class SwapTask {
   claimReservation: Reservation | null = null;
   /** Last refusal by a backend or a peer, for the log and for the reasons of what follows from it; not part of the state. */
   lastTrouble: string | null = null;
+  /** Own payments that a backend took, by txid; as far as this run knows. */
+  readonly takenPayments = new Set<string>();
   #troubleLoggedMs = Number.NEGATIVE_INFINITY;
   /** What a chain knows and cannot show, for the status; null: nothing. */
   unseen: string | null = null;
