@@ -672,7 +672,7 @@ test("where all servers show another block than the checkpoint, or none has it y
 });
 
 test("what a look had no time for is read by the next, and whoever waits is told when all is; what nobody gives comes last", async () => {
-  const made = Array.from({ length: 1_200 }, (_, i) => ({ tx_hash: i.toString(16).padStart(64, "0"), height: 5 }));
+  const made = Array.from({ length: 2_400 }, (_, i) => ({ tx_hash: i.toString(16).padStart(64, "0"), height: 5 }));
   let isLong = false;
   const w = await begin(1, SEGWIT_COIN, (line) =>
     isLong && line.includes('"tx_hash"') ? line.replace('"result":[', `"result":[${JSON.stringify(made).slice(1, -1)},`) : line,
