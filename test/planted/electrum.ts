@@ -437,7 +437,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what one server makes up is gone through at each news of the others",
-    `${AT}/historyWork.ts`,
+    `${AT}/historyJobs.ts`,
     "for (const tracked of job.scripts) tracked.laterMs = laterMs;",
     "for (const tracked of job.scripts) tracked.changed = true;",
     FLOODS_TEST,
@@ -1146,7 +1146,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what nobody gives is asked for first at every look",
-    `${AT}/historyWork.ts`,
+    `${AT}/historyJobs.ts`,
     "ungiven.has(job.claim.txid) || isContested(job, servers)",
     "ungiven.size < 0 || isContested(job, servers)",
     SERVERS_TEST,
@@ -1244,7 +1244,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "each payment has all that an address ever paid asked for again",
-    `${AT}/historyWork.ts`,
+    `${AT}/historyJobs.ts`,
     "(block === null || block.height >= from)",
     "(block === null || block.height >= 0)",
     PAST_TEST,
@@ -1294,7 +1294,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug("bytes that cannot be read are a lie", `${AT}/txProver.ts`, "if (tx !== null) server", "server", LIAR_TEST),
   bug(
     "what most deny is worked off without end",
-    `${AT}/historyWork.ts`,
+    `${AT}/historyJobs.ts`,
     "if (mayRead(job)) continue;",
     "if (mayRead(job) || servers > 0) continue;",
     LIAR_TEST,
@@ -1913,7 +1913,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "payments of dust keep the claim that one connected server proves from being looked at",
-    `${AT}/historyWork.ts`,
+    `${AT}/historyJobs.ts`,
     "of [...bothEnds(mined), ...bothEnds(unmined)]",
     "of [...bothEnds(unmined), ...bothEnds(mined)]",
     VISITS_TEST,
@@ -2429,7 +2429,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what a server was not asked to prove, for it had refused much, is not asked for any more",
-    `${AT}/historyWork.ts`,
+    `${AT}/historyJobs.ts`,
     "if (finding.isOpen) tracked.laterMs = laterMs;",
     "if (finding.isOpen) tracked.laterMs = null;",
     SERVERS_TEST,
