@@ -54,7 +54,8 @@ export class Broadcasts {
     if (sent === null) return { kind: "unknown", message: `The ${ticker} servers did not answer in time.` };
     const { outcome, refusals } = sent;
     void refusals.then((heard) => this.#refused.heard(txid, tx, servers, heard, refused));
-    log.info("broadcast", { txid, outcome: outcome.kind });
+    // Not where all refused it so lately that none was asked.
+    if (servers.length === 0 || refused.size < servers.length) log.info("broadcast", { txid, outcome: outcome.kind });
     if (outcome.kind === "accepted") await this.#note(outgoing, signal);
     return outcome;
   }
