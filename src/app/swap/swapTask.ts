@@ -87,8 +87,8 @@ export class SwapTask {
   claimReservation: Reservation | null = null;
   /** Last refusal by a backend or a peer, for the log and for the reasons of what follows from it; not part of the state. */
   lastTrouble: string | null = null;
-  /** Own payments that a backend took, by txid; as far as this run knows. */
-  readonly takenPayments = new Set<string>();
+  /** Txid of the own payment as a backend took it last; null: as far as this run knows none did. */
+  takenPayment: string | null = null;
   #troubleLoggedMs = Number.NEGATIVE_INFINITY;
   /** What a chain knows and cannot show, for the status; null: nothing. */
   unseen: string | null = null;

@@ -250,7 +250,7 @@ async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean
   const tx = own[slot];
   if (!tx || facts[slot] || isPaidFor(task.state)) return true;
   // A disk that is full keeps the index from showing what a backend took.
-  if (task.takenPayments.has(tx.txid) || task.coin(terms.role).chain.tx(tx.txid)) return true;
+  if (task.takenPayment === tx.txid || task.coin(terms.role).chain.tx(tx.txid)) return true;
   const unsafe = await whyNotPay(task, tx.notAfter, signal);
   if (unsafe) task.trouble(unsafe);
   return unsafe === null;

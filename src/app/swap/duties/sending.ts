@@ -92,7 +92,7 @@ export class Sending {
     this.#pause.offered();
     if (outcome.kind === "accepted" || outcome.kind === "already_known") {
       this.#isRefused = false;
-      if (slot === ownPayment(task.state.terms.role)) task.takenPayments.add(txid);
+      if (slot === ownPayment(task.state.terms.role)) task.takenPayment = txid;
       // What comes after the end of a swap that came to nothing is no part of its story.
       if (!task.state.facts[slot] && task.state.finished !== "failed") await noteSeen(task, { slot, txid, raw, block: null });
       return;
