@@ -49,15 +49,21 @@ function shownOf(node: SimNode, uuid: string): { readonly seen: () => number; re
   return { seen: () => seen, end };
 }
 
+/** A swap whose maker died right after the mark of its claim. */
+async function diedAtMark(): Promise<{ readonly uuid: string; readonly before: ReturnType<typeof books> }> {
+  t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
+  const before = books(t);
+  const died = dieAtMark(t.maker);
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  await t.world.runUntil("the mark", died, 10 * HOUR_MS);
+  return { uuid, before };
+}
+
 test(
   "a maker's claim that never left shows no secret while its swap waits for its other coin and the taker's payment is back",
   async () => {
-    t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
-    const before = books(t);
+    const { uuid, before } = await diedAtMark();
     const { maker, taker, world } = t;
-    const died = dieAtMark(maker);
-    const uuid = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("the mark", died, 10 * HOUR_MS);
     const isBack = (): boolean => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentRefund");
     await world.runUntil("the taker has its payment back", isBack, 10 * HOUR_MS);
     const shown = shownOf(maker, uuid);
@@ -76,12 +82,8 @@ test(
 test(
   "one that is given up while its swap waits is made anew where the taker's payment still stands when that runs",
   async () => {
-    t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
-    const before = books(t);
+    const { uuid, before } = await diedAtMark();
     const { maker, taker, world } = t;
-    const died = dieAtMark(maker);
-    const uuid = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("the mark", died, 10 * HOUR_MS);
     taker.crash();
     await world.advance(2 * HOUR_MS);
     await maker.start(NO_UTXO);
