@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { type ChainTx, txToChainTx } from "../../src/chain/chainTx.ts";
 import { whyNotRecoverable } from "../../src/core/swap/recovery.ts";
+import { deadlinesOf } from "../../src/core/swap/timelocks.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
@@ -122,4 +123,71 @@ test.each([
   const { own } = await maker.state(uuid);
   expect(Number(own.cancel?.fee)).toBeGreaterThan(Number(own.makerPayment?.fee));
   expect([maker.coin("AAA").ledger.held(), maker.units("AAA")]).toEqual([0n, 150_000_000n - BigInt(own.cancel?.fee ?? 0)]);
+});
+
+/**
+ * A maker's payment spends one coin, which a reorganisation takes away, and with it the payment: nothing is left to cancel it with.
+ * @returns the swap, the coin's transaction, and the payment
+ */
+async function unfounded(): Promise<{ readonly uuid: string; readonly coin: ChainTx; readonly payment: ChainTx }> {
+  world = await SwapWorld.open({ blockSec: null, funds: 250_000_000n });
+  const { maker } = world;
+  const chain = world.chain("AAA");
+  const uuid = await world.start();
+  await world.withheld(maker, uuid, "makerPayment");
+  const tx = parseTx(fromHex((await maker.state(uuid)).own.makerPayment?.raw ?? ""), chain.params.template.format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  const payment = txToChainTx(tx.value);
+  const [spent] = tx.value.inputs;
+  const tip = chain.state.tip.height;
+  const at =
+    Array.from({ length: tip }, (_, i) => tip - i).find((h) => chain.state.at(h)?.block.txs.some((t) => t.txid === spent?.txid)) ?? 0;
+  const coin = chain.state.at(at)?.block.txs.find((t) => t.txid === spent?.txid);
+  if (!coin) throw new Error("the coin is in no block");
+  expect(chain.reorg({ depth: tip - at + 1, forget: [coin.txid, payment.txid] })).toMatchObject({ ok: true });
+  for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).autoMine(BLOCK_MS);
+  return { uuid, coin, payment };
+}
+
+/** Once it has ended, and after a restart. */
+async function ended({ uuid }: { readonly uuid: string }): Promise<void> {
+  const { maker } = world;
+  const { makerLock } = deadlinesOf(await maker.state(uuid));
+  await world.until("it ends", async () => (await world.outcome(maker, uuid)) !== null, 12_000);
+  expect(await world.outcome(maker, uuid)).toBe("failed");
+  expect(Math.floor(world.clock.nowMs() / 1_000)).toBeGreaterThan(makerLock + 3_600);
+  expect(await maker.status(uuid)).toMatchObject({
+    is_finished: true,
+    is_success: false,
+    swapnode: { outcome: "failed", danger: expect.stringContaining("gone from the chain") },
+  });
+  // What it would pay back pays for nothing.
+  expect(maker.coin("AAA").ledger.spendable()).toHaveLength(0);
+  await maker.stop();
+  await world.advance(2 * DAY_SEC);
+  await maker.restart();
+  await world.advance(600);
+  expect(await maker.store.unsettled()).toHaveLength(1);
+}
+
+test.each([
+  ["the coin it spent", "cancelled"],
+  ["the payment, too,", "refunded"],
+] as const)("a payment that spends only what is gone ends its swap, and when %s comes back, it is %s", async (_back, how) => {
+  const { uuid, coin, payment } = await unfounded();
+  await ended({ uuid });
+  const { maker } = world;
+  const chain = world.chain("AAA");
+  expect(maker.units("AAA")).toBe(0n);
+  chain.held.clear();
+  const txs = how === "cancelled" ? [coin] : [coin, payment];
+  expect(chain.reorg({ depth: 1, txs })).toMatchObject({ ok: true });
+  await world.until("its own again", async () => (await world.outcome(maker, uuid)) === how, 7_200);
+  const spend = (await maker.state(uuid)).own[how === "cancelled" ? "cancel" : "makerPaymentRefund"];
+  await world.until("it is settled", async () => (await maker.store.unsettled()).length === 0, 7_200);
+  const paid = BigInt((await maker.state(uuid)).own.makerPayment?.fee ?? 0) + BigInt(spend?.fee ?? 0);
+  expect([maker.coin("AAA").ledger.held(), maker.units("AAA")]).toEqual([
+    0n,
+    how === "cancelled" ? 250_000_000n - BigInt(spend?.fee ?? 0) : 250_000_000n - paid,
+  ]);
 });

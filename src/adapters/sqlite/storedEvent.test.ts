@@ -41,6 +41,7 @@ const EVENTS: readonly StoredEvent["event"][] = [
   { type: "refund_decided", failure: { ...failure, theirFault: true } },
   { type: "abandoned", failure },
   { type: "payment_gone" },
+  { type: "own_payment_gone" },
   { type: "record_cut" },
   { type: "finished", outcome: "lost" },
 ];

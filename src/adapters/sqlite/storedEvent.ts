@@ -124,6 +124,7 @@ const events = z.discriminatedUnion("type", [
   z.object({ type: z.literal("refund_decided"), failure }),
   z.object({ type: z.literal("abandoned"), failure }),
   z.object({ type: z.literal("payment_gone") }),
+  z.object({ type: z.literal("own_payment_gone") }),
   z.object({ type: z.literal("record_cut") }),
   z.object({ type: z.literal("finished"), outcome: z.enum(["success", "refunded", "cancelled", "failed", "lost"]) }),
 ]);

@@ -192,6 +192,16 @@ export class OwnTxBuilder {
     return this.parse(raw).inputs.some((i) => own.aged(i.txid) !== null);
   }
 
+  /** Whether not one output is there that it, or what it has in the place of what never will be, spends. */
+  restsOnNothing(raw: Uint8Array): boolean {
+    return this.#known(this.parse(raw)).length === 0;
+  }
+
+  #known({ inputs }: Tx): readonly TxInput[] {
+    const { own } = this.#deps.ledger();
+    return this.#standing(inputs).filter((i) => own.source(i) !== undefined);
+  }
+
   /** Inputs that may be there, each once: in the place of what never will be, what the own transactions spent that no block takes any more. */
   #standing(inputs: readonly TxInput[], depth = MAX_CLUSTER): readonly TxInput[] {
     const { own } = this.#deps.ledger();
@@ -221,7 +231,7 @@ export class OwnTxBuilder {
     const { kind } = this.#deps.spec;
     const paid = this.parse(payment);
     const { own } = this.#deps.ledger();
-    const known = this.#standing(paid.inputs).filter((i) => own.source(i) !== undefined);
+    const known = this.#known(paid);
     const spent = known.flatMap((i) => own.source(i) ?? []);
     if (known.length === 0) return this.#internal("no input of the payment is known any more");
     const total = sumOf(spent);

@@ -174,6 +174,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   restsOnAged(raw: Uint8Array): boolean {
     return this.builder.restsOnAged(raw);
   }
+  restsOnNothing(raw: Uint8Array): boolean {
+    return this.builder.restsOnNothing(raw);
+  }
   parentsOf(raw: Uint8Array): readonly string[] {
     return this.#reader.parentsOf(raw);
   }

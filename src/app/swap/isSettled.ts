@@ -1,5 +1,5 @@
 import { type Outcome, ownPayment, ownRefund, type Role, type Slot, theirClaim } from "../../core/swap/events.ts";
-import { type OwnTx, outcomeOf, versionsOf } from "../../core/swap/swapState.ts";
+import { isOverForGood, type OwnTx, outcomeOf, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 import { feeLostTo } from "./duties/fee.ts";
@@ -24,7 +24,7 @@ export function isSettled(task: SwapTask): boolean {
   const isDone =
     (decidingSlots(task).some((slot) => isDeep(task, slot)) || isGoneLong(task)) &&
     restsOn(finished, terms.role).some((slot) => isDeep(task, slot));
-  return (finished === "failed" || isDone) && !isCarrying(task);
+  return (isOverForGood(task.state) || isDone) && !isCarrying(task);
 }
 
 /**

@@ -238,6 +238,10 @@ export interface SwapCoin extends TradingCoin {
    * nothing ages.
    */
   restsOnAged?(raw: Uint8Array): boolean;
+  /**
+   * Whether not one output is there that an own transaction spends: it can neither be mined nor cancelled. Absent where transactions spend no outputs.
+   */
+  restsOnNothing?(raw: Uint8Array): boolean;
   /** Base units an own transaction pays; null when an input is not known any more. */
   feeOf(raw: Uint8Array): bigint | null;
   /** Sum of the outputs, base units. */

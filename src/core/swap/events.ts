@@ -173,6 +173,8 @@ export type SwapEvent =
   | { readonly type: "abandoned"; readonly failure: Failure }
   /** The other side took ours, and its own payment has been in no block and no mempool until long after the later lock. */
   | { readonly type: "payment_gone" }
+  /** Nothing that the own payment spends has been in any block or mempool until long after the later lock: it cannot be mined. */
+  | { readonly type: "own_payment_gone" }
   /** Events before this one may be lost: an older copy was put back, or the end of the record could not be read. */
   | { readonly type: "record_cut" }
   | { readonly type: "finished"; readonly outcome: Outcome };

@@ -9,6 +9,8 @@ import { paymentMayExist, type SwapState } from "./swapState.ts";
 export function dangerOf(s: SwapState): string | null {
   const { role } = s.terms;
   if (s.finished === "lost") return lostText(s);
+  if (s.isOursGone && s.finished === "failed")
+    return "what our payment spends is gone from the chain, and the payment with it: should it come back it is cancelled or taken back, so keep the coin enabled";
   if (s.facts[ownClaim(role)]?.confirmed || s.facts[ownRefund(role)]?.confirmed) return null;
   const isTaken = s.facts[theirClaim(role)] !== undefined;
   const isKnown = s.secret !== null || s.own.takerPaymentSpend?.attempted === true;

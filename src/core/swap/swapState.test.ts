@@ -12,6 +12,7 @@ import {
   type Slot,
   type SwapEvent,
   type SwapTerms,
+  theirClaim,
 } from "./events.ts";
 import { MAX_FORMS } from "./keptBytes.ts";
 import { dangerOf } from "./swapDanger.ts";
@@ -71,6 +72,7 @@ const anyEvent: fc.Arbitrary<SwapEvent> = fc.oneof(
   fc.constant<SwapEvent>({ type: "refund_decided", failure }),
   fc.constant<SwapEvent>({ type: "abandoned", failure }),
   fc.constant<SwapEvent>({ type: "payment_gone" }),
+  fc.constant<SwapEvent>({ type: "own_payment_gone" }),
   fc.constant<SwapEvent>({ type: "record_cut" }),
 );
 const role = fc.constantFrom<Role>("maker", "taker");
@@ -215,14 +217,14 @@ test("the road of each side, step by step: what the states demand, and no step b
   }
 });
 
-test("an outcome other than failed needs a confirmed chain fact, and failed needs that nothing of ours left", () => {
+test("an outcome other than failed needs a confirmed chain fact, and failed that nothing of ours left or what it spends is gone", () => {
   fc.assert(
     fc.property(roleAndLog, ([r, events]) => {
       const s = run(r, events);
       const outcome = outcomeOf(s);
       if (outcome === "success") expect(s.facts[ownClaim(r)]?.confirmed).toBe(true);
       if (outcome === "refunded") expect(s.facts[ownRefund(r)]?.confirmed).toBe(true);
-      if (outcome === "failed") expect(paymentMayExist(s)).toBe(false);
+      if (outcome === "failed") expect(s.isOursGone ? s.facts[ownPayment(r)] : paymentMayExist(s)).toBeFalsy();
     }),
     RUNS,
   );
@@ -414,6 +416,28 @@ test("a payment given up for gone makes the swap a loss until the chain shows it
   expect(outcomeOf(back)).toBeNull();
   expect(outcomeOf(step(back, { type: "payment_gone" }))).toBe("lost");
 });
+
+test.each(["maker", "taker"] as const)(
+  "the swap of a %s whose own payment is gone has failed, and goes on as before once the chain shows it",
+  (r) => {
+    const slot = ownPayment(r);
+    const gone: SwapEvent = { type: "own_payment_gone" };
+    const unsent = run(r, [negotiated, { type: "tx_signed", slot, txid: hex, raw: "00", notAfter: null }]);
+    expect(step(unsent, gone)).toBe(unsent);
+    const sent = run(r, [negotiated, signed(slot), attempted(slot), seen(slot)]);
+    expect(step(sent, gone)).toBe(sent);
+    // A backend took it, and no block ever had it.
+    const taken: SwapEvent = { type: "tx_seen", slot, txid: hex, raw: "00", block: null };
+    const over = run(r, [negotiated, signed(slot), attempted(slot), taken, { type: "refund_decided", failure }, gone]);
+    expect([outcomeOf(over), step(over, gone)]).toEqual(["failed", over]);
+    const ended = step(over, { type: "finished", outcome: "failed" });
+    const money = [{ do: "observe" }, { do: "publish", slot }, { do: "refund" }];
+    expect(duties(ended)).toEqual(expect.arrayContaining(money));
+    const back = step(ended, taken);
+    expect([outcomeOf(back), duties(back)]).toEqual([null, expect.arrayContaining(money)]);
+    expect(outcomeOf(step(over, seen(theirClaim(r))))).toBeNull();
+  },
+);
 
 test("a payment or fee has one version for ever, a claim as many as come and no version twice", () => {
   const [a, b] = ["aa", "bb"].map((x) => x.repeat(32)) as [string, string];

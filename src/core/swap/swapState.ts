@@ -59,6 +59,8 @@ export type SwapState = {
   readonly isSecretSeen: boolean;
   /** Their payment is given up for gone, until the chain shows it again. */
   readonly isTheirsGone: boolean;
+  /** What the own payment spends is gone, and with it the payment, until the chain shows it again. */
+  readonly isOursGone: boolean;
   readonly finished: Outcome | null;
   /** Facts taken back after the swap had finished; shown beside the status, never as a rewritten list. */
   readonly withdrawnAfterFinish: readonly Slot[];
@@ -82,6 +84,7 @@ export function begin(event: SwapEvent): SwapState {
     isCut: false,
     isSecretSeen: false,
     isTheirsGone: false,
+    isOursGone: false,
     finished: null,
     withdrawnAfterFinish: [],
   };
@@ -124,7 +127,10 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       const facts = { ...s.facts, [e.slot]: { txid: seen.txid, raw: seen.raw, block: e.block, confirmed: false } };
       const isSecretSeen = s.isSecretSeen || e.slot === "takerPaymentSpend" || e.slot === "makerPaymentSpend";
       // Their payment is kept though a reorg may take the fact: whoever has the bytes can put it before the network again.
-      if (e.slot !== theirPayment(s.terms.role)) return withForm({ ...s, facts, isSecretSeen }, seen);
+      if (e.slot !== theirPayment(s.terms.role)) {
+        const isOursGone = s.isOursGone && e.slot !== ownPayment(s.terms.role);
+        return withForm({ ...s, facts, isSecretSeen, isOursGone }, seen);
+      }
       const received = s.received[e.slot] ? s.received : { ...s.received, [e.slot]: { txid: seen.txid, raw: seen.raw } };
       return withForm({ ...s, facts, received, isTheirsGone: false }, seen);
     }
@@ -150,6 +156,13 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       return s.abandoned ? s : { ...s, abandoned: e.failure };
     case "payment_gone":
       return s.isTheirsGone ? s : { ...s, isTheirsGone: true };
+    case "own_payment_gone": {
+      const slot = ownPayment(s.terms.role);
+      if (s.isOursGone || !s.own[slot]?.attempted || s.facts[slot]?.block) return s;
+      // A backend took it once: seen again, it is there again.
+      const { [slot]: _gone, ...facts } = s.facts;
+      return { ...s, facts, isOursGone: true };
+    }
     case "record_cut":
       return s.isCut ? s : { ...s, isCut: true };
     case "finished":
@@ -217,9 +230,13 @@ export function outcomeOf(s: SwapState): Outcome | null {
   if (s.facts[ownRefund(role)]?.confirmed) return "refunded";
   if (s.facts.cancel?.confirmed) return "cancelled";
   if (s.facts[theirClaim(role)]?.confirmed && (s.facts[theirRefund(role)]?.confirmed || s.isTheirsGone)) return "lost";
+  if (s.isOursGone && !isPaidFor(s)) return "failed";
   if (s.abandoned && !paymentMayExist(s)) return "failed";
   return null;
 }
+
+/** It came to nothing, and nothing of it is left but a fee, which was perhaps paid. */
+export const isOverForGood = (s: SwapState): boolean => s.finished === "failed" && !paymentMayExist(s);
 
 /** Something a state obliges the node to be doing. The runner keeps exactly these running. */
 export type Duty =
@@ -266,7 +283,7 @@ const feeIsDone = (s: SwapState): boolean => s.terms.dexFeePubkey === null || s.
  */
 export function duties(s: SwapState): readonly Duty[] {
   if (s.startFailed !== null) return [];
-  if (s.finished === "failed") return feeDuties(s);
+  if (isOverForGood(s)) return feeDuties(s);
   if (!s.negotiated) return s.abandoned ? [] : [{ do: "negotiate" }];
   const straight = !s.refund && !s.abandoned && !s.finished;
   const own = [...(straight ? straightDuties(s) : []), ...moneyDuties(s, straight)];
@@ -279,7 +296,7 @@ export function duties(s: SwapState): readonly Duty[] {
  */
 function feeDuties(s: SwapState): readonly Duty[] {
   if (!s.own.fee?.attempted) return [];
-  const isWanted = (slot: Slot): boolean => (s.finished === "failed" ? s.own[slot]?.attempted === true : publishing(s, slot));
+  const isWanted = (slot: Slot): boolean => (isOverForGood(s) ? s.own[slot]?.attempted === true : publishing(s, slot));
   return (["fee", "feeChild"] as const).filter(isWanted).map((slot) => ({ do: "publish", slot }));
 }
 

@@ -204,6 +204,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
     case "tx_replaced":
     case "tx_withdrawn":
     case "payment_gone":
+    case "own_payment_gone":
     case "record_cut":
       return [];
   }

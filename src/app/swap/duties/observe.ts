@@ -28,7 +28,7 @@ import { giveUpIdle } from "./idleSpends.ts";
 import { noteSeen } from "./noteSeen.ts";
 import { otherKey } from "./otherKey.ts";
 import { isFormOf } from "./paymentForms.ts";
-import { PaymentGone } from "./paymentGone.ts";
+import { isOursMissing, isTheirsMissing, PaymentGone } from "./paymentGone.ts";
 import { branchOf } from "./provenSpend.ts";
 
 /**
@@ -60,7 +60,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
   const { covered } = task;
   void cover(task, "makerPayment", signal);
   void cover(task, "takerPayment", signal);
-  const payment = new PaymentGone();
+  const [theirs, ours] = [new PaymentGone(isTheirsMissing), new PaymentGone(isOursMissing)];
   const ends = new EndWitness(task, signal);
   for (;;) {
     const seen = task.seen("chain");
@@ -74,13 +74,22 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
     }
     for (const { slot, txid, raw } of guarded.newForms()) await noteSeen(task, { slot, txid, raw: toHex(raw), block: null });
     if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
-    if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
+    if (theirs.isGone(task)) await task.emit({ type: "payment_gone" });
+    if (ours.isGone(task)) await giveUpOwnPayment(task);
     giveUpIdle(task);
     const unseen = whatIsUnseen(task);
     if (unseen && unseen !== task.unseen) task.trouble(unseen);
     task.unseen = unseen;
     await task.news(seen, LOOK_MS, signal);
   }
+}
+
+/** Nothing counts on what it would pay back. */
+async function giveUpOwnPayment(task: SwapTask): Promise<void> {
+  const { role } = task.state.terms;
+  const payment = task.state.own[ownPayment(role)];
+  await task.emit({ type: "own_payment_gone" });
+  if (payment) task.coin(role).dropChange(bytesOf(payment));
 }
 
 /** Why nothing can be signed, or a chain does not show what it knows of a payment: nobody but the user can help. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SwapTask } from "../swapTask.ts";
-import { PaymentGone } from "./paymentGone.ts";
+import { isOursMissing, isTheirsMissing, PaymentGone } from "./paymentGone.ts";
 
 const LOCK = 1_700_000_000;
 const HOUR = 3_600;
@@ -29,7 +29,7 @@ function isGone(said: "unspent" | "claimed" | "refunded" | null): boolean {
       chain: { status: () => ({ state: "ready" }), unfound: () => said },
     }),
   } as unknown as SwapTask;
-  const payment = new PaymentGone();
+  const payment = new PaymentGone(isTheirsMissing);
   expect(payment.isGone(task)).toBe(false);
   now += HOUR + 1;
   return payment.isGone(task);
@@ -37,4 +37,37 @@ function isGone(said: "unspent" | "claimed" | "refunded" | null): boolean {
 
 test("a payment that is shown no more is given up only where its contract does not hold it, nor has paid it to us", () => {
   expect([isGone("unspent"), isGone("claimed"), isGone("refunded"), isGone(null)]).toEqual([false, false, true, true]);
+});
+
+const OURS = { txid: "aa", raw: "00", attempted: true };
+const BLOCK = { height: 1, hash: "h" };
+
+/** Whether a taker's payment of which nothing is there is missing, with this of its state and of its chain otherwise. */
+function isMissing(state: object, chain: object = {}, restsOnNothing: unknown = () => true): boolean {
+  const ready = { status: () => ({ state: "ready" }), tx: () => undefined, ...chain };
+  return isOursMissing({
+    state: { terms: TERMS, negotiated: NEGOTIATED, facts: {}, own: { takerPayment: OURS }, isOursGone: false, ...state },
+    covered: new Set(["taker"]),
+    coin: () => ({ contractScript: () => new Uint8Array(1), chain: ready, restsOnNothing }),
+  } as unknown as SwapTask);
+}
+
+test("an own payment is missing only where nothing that it spends is there, and nothing is known of what became of it", () => {
+  expect(isMissing({})).toBe(true);
+  expect(isMissing({ facts: { takerPayment: { ...OURS, block: null } } })).toBe(true);
+  const otherwise = [
+    isMissing({}, {}, () => false),
+    isMissing({}, {}, null),
+    isMissing({}, { tx: () => ({ txid: "aa" }) }),
+    isMissing({}, { status: () => ({ state: "connecting" }) }),
+    isMissing({}, { crowded: () => "reading" }),
+    isMissing({ own: {} }),
+    isMissing({ own: { takerPayment: { ...OURS, attempted: false } } }),
+    isMissing({ own: { takerPayment: OURS, makerPaymentSpend: OURS } }),
+    isMissing({ facts: { takerPayment: { ...OURS, block: BLOCK } } }),
+    isMissing({ facts: { takerPaymentSpend: { ...OURS, block: null } } }),
+    isMissing({ facts: { cancel: { ...OURS, block: BLOCK } } }),
+    isMissing({ isOursGone: true }),
+  ];
+  expect(otherwise).toEqual(otherwise.map(() => false));
 });

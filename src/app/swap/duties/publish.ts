@@ -233,7 +233,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   if (built.ok) {
     coin.dropChange(raw);
     await storeSpend(task, "cancel", built.value, null);
-  } else {
+  } else if (!task.state.isOursGone) {
     task.trouble(`the payment could not be cancelled: ${fundsErrorText(built.error)}`);
   }
   return false;

@@ -1,5 +1,5 @@
 import { isChildSlot, ownClaim, ownPayment, ownRefund, parentOf, type Slot, theirPayment } from "../../../core/swap/events.ts";
-import type { TxVersion } from "../../../core/swap/swapState.ts";
+import { isOverForGood, type TxVersion } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { reasonOf } from "../../../core/util/reasonOf.ts";
 import { bytesOf } from "../bytesOf.ts";
@@ -58,7 +58,7 @@ export class Sending {
     // What is not seen may not be there: that its spend is refused says nothing of the fee.
     const refusal = (): boolean => isShown && this.#isRefused;
     // A swap that came to nothing pays nothing more for its fee.
-    if (!isInBlock(task, slot, form) && task.state.finished !== "failed") {
+    if (!isInBlock(task, slot, form) && !isOverForGood(task.state)) {
       const hopeless = await whyNotAgain(task, slot, signal);
       if (hopeless) task.trouble(hopeless);
       else await renew(task, slot, refusal(), form);
@@ -94,7 +94,7 @@ export class Sending {
       this.#isRefused = false;
       if (slot === ownPayment(task.state.terms.role)) task.takenPayment = txid;
       // What comes after the end of a swap that came to nothing is no part of its story.
-      if (!task.state.facts[slot] && task.state.finished !== "failed") await noteSeen(task, { slot, txid, raw, block: null });
+      if (!task.state.facts[slot] && !isOverForGood(task.state)) await noteSeen(task, { slot, txid, raw, block: null });
       return;
     }
     task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
@@ -106,7 +106,7 @@ export class Sending {
 /** Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. */
 function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
   task.feeRefusedAt = task.nowSec();
-  if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);
+  if (isOverForGood(task.state) && coin.builtOn(raw).size === 0) coin.dropChange(raw);
 }
 
 /**
