@@ -29,6 +29,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/virtualClock/virtualClock.test.ts",
   ),
   bug(
+    "a log that cannot be written to standard error ends the node",
+    "src/adapters/system/jsonLog.ts",
+    'process.stderr.on("error", () => undefined);',
+    "",
+    "src/adapters/system/stderrSink.test.ts",
+  ),
+  bug(
     "a password with the right beginning passes",
     AUTH,
     "if (timingSafeEqual(sha256(userpass), this.#digest))",

@@ -85,8 +85,12 @@ export function createLog(clock: Clock, level: LogLevel, sinks: readonly LogSink
   };
 }
 
-/** Standard error: coloured lines on a terminal, JSON when something else reads it. */
+/**
+ * Standard error: coloured lines on a terminal, JSON when something else reads it. Where the file it leads to is on a full disk, or its
+ * reader has gone, lines are lost; Node would end the process for that.
+ */
 export function createStderrSink(): LogSink {
+  process.stderr.on("error", () => undefined);
   return { format: process.stderr.isTTY ? "human" : "json", write: (line) => void process.stderr.write(line) };
 }
 
