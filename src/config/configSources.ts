@@ -35,18 +35,30 @@ function findFile(fromEnv: string | undefined, candidates: readonly string[]): R
   return ok(candidates.find((path) => existsSync(path) && statSync(path).isFile()) ?? null);
 }
 
-function readBounded(path: string): Result<string, string> {
+function readBounded(path: string): Result<Buffer, string> {
   const size = statSync(path).size;
   if (size > MAX_COINS_BYTES) return err(`${path} has ${size} bytes, at most ${MAX_COINS_BYTES} are read`);
   try {
-    return ok(readFileSync(path, "utf8"));
+    return ok(readFileSync(path));
   } catch (error) {
     return err(`${path} cannot be read: ${error instanceof Error ? error.message : "unknown reason"}`);
   }
 }
 
+const notText = (name: string): string =>
+  `${name} is not UTF-8 text: save it as UTF-8. A passphrase read otherwise would give other keys than its words`;
+
+/** Text of a configuration. Signs that cannot be read are not made up for: the passphrase is among them. A byte order mark is left out. */
+function toText(bytes: Uint8Array, name: string): Result<string, string> {
+  try {
+    return ok(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return err(notText(name));
+  }
+}
+
 /** All of a descriptor, blocking; used before anything else runs. */
-function readDescriptor(fd: number): Result<string, string> {
+function readDescriptor(fd: number): Result<Buffer, string> {
   const chunks: Buffer[] = [];
   let size = 0;
   const buffer = Buffer.alloc(65_536);
@@ -64,7 +76,7 @@ function readDescriptor(fd: number): Result<string, string> {
     if (size > MAX_COINS_BYTES) return err(`the configuration on standard input is longer than ${MAX_COINS_BYTES} bytes`);
     chunks.push(Buffer.from(buffer.subarray(0, read)));
   }
-  return ok(Buffer.concat(chunks).toString("utf8"));
+  return ok(Buffer.concat(chunks));
 }
 
 type Piped = "file" | "pipe" | "nothing";
@@ -89,11 +101,17 @@ export function readConfigSource(at: Surroundings): Result<ConfigSource, string>
   const [argument] = at.args;
   const fromStdin = (): Result<ConfigSource, string> => {
     const read = readDescriptor(at.stdin);
-    return read.ok ? ok({ kind: "stdin", name: "standard input", text: read.value, readableByOthers: false }) : read;
+    const text = read.ok ? toText(read.value, "standard input") : read;
+    return text.ok ? ok({ kind: "stdin", name: "standard input", text: text.value, readableByOthers: false }) : text;
   };
   const piped = pipedInto(at.stdin);
   if (argument === "-" || (argument === undefined && piped === "file")) return fromStdin();
-  if (argument !== undefined) return ok({ kind: "argument", name: "the configuration argument", text: argument, readableByOthers: true });
+  if (argument !== undefined) {
+    const name = "the configuration argument";
+    // What Node puts in the place of bytes that are no UTF-8.
+    if (argument.includes("\ufffd")) return err(notText(name));
+    return ok({ kind: "argument", name, text: argument, readableByOthers: true });
+  }
   const found = findFile(at.env.MM_CONF_PATH, [join(at.cwd, "MM2.json"), join(at.home, ".kdf", "MM2.json")]);
   if (!found.ok) return found;
   const path = found.value;
@@ -104,8 +122,9 @@ export function readConfigSource(at: Surroundings): Result<ConfigSource, string>
     );
   }
   const read = readBounded(path);
-  if (!read.ok) return read;
-  return ok({ kind: "file", name: path, text: read.value, readableByOthers: (statSync(path).mode & 0o077) !== 0 });
+  const text = read.ok ? toText(read.value, path) : read;
+  if (!text.ok) return text;
+  return ok({ kind: "file", name: path, text: text.value, readableByOthers: (statSync(path).mode & 0o077) !== 0 });
 }
 
 /** The coins file of `MM_COINS_PATH`, else `coins` here, else in `~/.kdf`; null when there is none. */
@@ -114,7 +133,7 @@ export function readCoinsSource(at: Surroundings): Result<{ readonly name: strin
   if (!found.ok) return found;
   if (found.value === null) return ok(null);
   const read = readBounded(found.value);
-  return read.ok ? ok({ name: found.value, text: read.value }) : read;
+  return read.ok ? ok({ name: found.value, text: read.value.toString("utf8") }) : read;
 }
 
 /** The data folder when the configuration names none. */

@@ -107,6 +107,21 @@ test("the configuration comes from standard input with -, and from a file redire
   expect(loaded(loadConfig(at({ stdin: openSync(file, "r") }))).config.gui).toBe("stdin");
 });
 
+test("what is not UTF-8 is refused, for its passphrase would be that of other words; a byte order mark does no harm", () => {
+  const file = join(folder(), "conf.json");
+  const text = JSON.stringify({ ...BASE, passphrase: "p\u00e4ssword of mine" });
+  for (const over of [() => ({ env: { MM_CONF_PATH: file } }), () => ({ args: ["-"], stdin: openSync(file, "r") })]) {
+    for (const bytes of [Buffer.from(text, "latin1"), Buffer.from(`\ufeff${text}`, "utf16le")]) {
+      writeFileSync(file, bytes);
+      expect(refusal(loadConfig(at(over())))).toContain("is not UTF-8 text: save it as UTF-8");
+    }
+    writeFileSync(file, `\ufeff${text}`);
+    expect(loaded(loadConfig(at(over()))).config.passphrase?.reveal()).toBe("p\u00e4ssword of mine");
+  }
+  // So an argument arrives at Node that is not UTF-8.
+  expect(refusal(load({ ...BASE, passphrase: "p\ufffdssword" }))).toContain("the configuration argument is not UTF-8 text");
+});
+
 test("what is not JSON is refused without a word of its content", () => {
   const refused = (text: string): string => refusal(loadConfig(at({ args: [text] })));
   const sentence = "Couldn't parse mm2 config to JSON format! (the configuration argument";
@@ -133,6 +148,7 @@ test.each<[string, object, string]>([
     "Precheck failed: 'Seed node requires a persistent identity to generate its P2P key.'",
   ],
   ["an empty passphrase", { passphrase: "" }, "passphrase must not be empty"],
+  ["a passphrase with half a sign", { passphrase: "p\ud800ssword" }, "passphrase has a sign that is none"],
   ["the dead netid", { netid: 7777 }, "Invalid netid: 7777 netid is deprecated."],
   ["the old netid with the new rules", { netid: 8762, swapnode: { network_profile: "kdf-3" } }, "Invalid netid: 8762 netid is deprecated."],
   ["a netid too large", { netid: 14_429 }, "14428"],

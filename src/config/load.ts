@@ -63,6 +63,8 @@ function ownerOf(fields: KdfFields, allowWeak: boolean): Result<Pick<NodeConfig,
   if (isObject(passphrase)) return err(`Invalid configuration: ${ENCRYPTED_PASSPHRASE}`);
   if (passphrase !== undefined && typeof passphrase !== "string") return err("Invalid configuration: passphrase must be text");
   if (passphrase === "") return err("passphrase must not be empty");
+  // Half a sign (\ud800) has no bytes of its own: whatever it stood for, the keys would be the same.
+  if (/\p{Cs}/u.test(passphrase ?? "")) return err("Invalid configuration: passphrase has a sign that is none");
   if ((name === undefined) !== (password === undefined)) return err("Invalid configuration: wallet_name and wallet_password go together");
   const problem = password === undefined || allowWeak ? null : passwordProblem(password);
   if (problem !== null) return err(`wallet_password: ${problem}`);

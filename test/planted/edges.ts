@@ -29,6 +29,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/virtualClock/virtualClock.test.ts",
   ),
   bug(
+    "a passphrase that is not UTF-8 gives the keys of other words",
+    "src/config/configSources.ts",
+    '"utf-8", { fatal: true }',
+    '"utf-8"',
+    LOAD_TEST,
+  ),
+  bug(
+    "a passphrase with half a sign gives the keys of other words",
+    "src/config/load.ts",
+    '/\\p{Cs}/u.test(passphrase ?? "")',
+    'passphrase === "none"',
+    LOAD_TEST,
+  ),
+  bug(
     "a log that cannot be written to standard error ends the node",
     "src/adapters/system/jsonLog.ts",
     'process.stderr.on("error", () => undefined);',
