@@ -42,6 +42,12 @@ function stopOnSignals(node: RunningNode, options: NodeOptions): void {
   for (const signal of SIGNALS) process.on(signal, () => onSignal(signal));
 }
 
+/**
+ * By itself Node opens its debugger at SIGUSR1, and whoever can reach loopback reads the keys there. Log rotation is often set to send
+ * that signal, and means no such thing.
+ */
+const keepDebuggerShut = (): void => void process.on("SIGUSR1", () => undefined);
+
 function reportCrashes(log: Log): void {
   process.on("uncaughtException", (error) => {
     log.error("crashed", { error, stack: error.stack });
@@ -62,6 +68,7 @@ export async function startCommand(
   complain: (line: string) => void,
 ): Promise<number> {
   setPrivateUmask();
+  keepDebuggerShut();
   const loaded = loadConfig(at);
   if (!loaded.ok) {
     complain(loaded.error);

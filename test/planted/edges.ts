@@ -43,6 +43,13 @@ export const EDGES: readonly PlantedBug[] = [
     LOAD_TEST,
   ),
   bug(
+    "a signal opens Node's debugger to all users of the machine",
+    "src/main/startCommand.ts",
+    "  keepDebuggerShut();\n",
+    "",
+    "src/main/startSignals.test.ts",
+  ),
+  bug(
     "a log that cannot be written to standard error ends the node",
     "src/adapters/system/jsonLog.ts",
     'process.stderr.on("error", () => undefined);',
