@@ -43,6 +43,20 @@ export const EDGES: readonly PlantedBug[] = [
     LOAD_TEST,
   ),
   bug(
+    "an old copy on another machine cannot be accepted",
+    "src/adapters/sqlite/acceptDatabase.ts",
+    "return db !== null && isUnmarked(db, path);",
+    "return false;",
+    OPEN_STORE_TEST,
+  ),
+  bug(
+    "a start with a copy from another machine says nothing",
+    "src/adapters/sqlite/openStore.ts",
+    "marked && isUnmarked(db, path)",
+    "!marked && isUnmarked(db, path)",
+    OPEN_STORE_TEST,
+  ),
+  bug(
     "a signal opens Node's debugger to all users of the machine",
     "src/main/startCommand.ts",
     "  keepDebuggerShut();\n",

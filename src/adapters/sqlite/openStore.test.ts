@@ -10,7 +10,7 @@ import { acceptDatabase } from "./acceptDatabase.ts";
 import { checkDatabase } from "./checkDatabase.ts";
 import { openInlineDatabase } from "./inlineDatabase.ts";
 import type { ComponentSchema } from "./migrations.ts";
-import { refuseDamaged } from "./openStore.ts";
+import { openStore, refuseDamaged } from "./openStore.ts";
 import { createOrderStore } from "./orderStore.ts";
 import { SCHEMA } from "./schema.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
@@ -241,7 +241,7 @@ test("a mark that is torn, lost or behind the database raises no alarm", async (
 });
 
 /** A swap of this many events, in a copy that is older than what was used here last. */
-async function acceptedCopy(uuid: string, count: number): Promise<readonly string[] | null> {
+async function acceptedCopy(uuid: string, count: number, before: () => void = () => undefined): Promise<readonly string[] | null> {
   makeFirstStore();
   const db = openInlineDatabase(path, SCHEMA);
   const swaps = createSwapStore(db);
@@ -261,6 +261,7 @@ async function acceptedCopy(uuid: string, count: number): Promise<readonly strin
   );
   await later.close();
   putBack("old");
+  before();
   return acceptDatabase(path, SCHEMA);
 }
 
@@ -286,6 +287,19 @@ test("one that had not negotiated in the copy is held, for nobody could find its
   expect((await createSwapStore(again).unsettled()).map((s) => s.uuid)).toContain(uuid);
   await again.close();
   expect(checkDatabase(path, SCHEMA, parseOrderRecord).problems).toEqual([`swap ${uuid}: it is held: its events from 1 on may be lost`]);
+});
+
+test("a copy on another machine is told of, for nothing there says how old it is; accepted, its open swaps pay nothing", async () => {
+  const uuid = "00000000-0000-4000-8000-00000000ffff";
+  expect(await acceptedCopy(uuid, 2, () => rmSync(`${path}.mark`))).toEqual([expect.stringContaining("It pays nothing any more")]);
+  const { engine, notes } = openStore(path, SCHEMA);
+  engine.close();
+  expect(notes).toEqual([{ note: "database_accepted" }]);
+  for (const end of ["-wal", "-shm", ".mark"]) rmSync(path + end, { force: true });
+  const elsewhere = openStore(path, SCHEMA);
+  elsewhere.engine.close();
+  expect(elsewhere.notes).toEqual([{ note: "database_not_used_here_before", hint: expect.stringContaining("swapnode data accept") }]);
+  expect(acceptDatabase(path, SCHEMA)).toBe(null);
 });
 
 test("of a file too large to be looked through at each start, the tables that keep swaps from being forgotten or repeated still are", () => {

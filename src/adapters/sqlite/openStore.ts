@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { StorageError } from "../../ports/sql.ts";
 import { type ComponentSchema, migrate, refuseNewer } from "./migrations.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
-import { refuseOlder, STORE_SCHEMA, StoreMark, wasAccepted } from "./storeMark.ts";
+import { isUnmarked, refuseOlder, STORE_SCHEMA, StoreMark, wasAccepted } from "./storeMark.ts";
 
 /** Something the operator should know of how the database was opened; for the log. */
 export type StoreNote =
@@ -10,7 +10,12 @@ export type StoreNote =
   /** Too large to be looked through whole at each start. */
   | { readonly note: "database_check_partial"; readonly bytes: number }
   /** The operator accepted data that is not what was last used here. */
-  | { readonly note: "database_accepted" };
+  | { readonly note: "database_accepted" }
+  /** As a copy on another machine: nobody can tell whether it is an old one. */
+  | { readonly note: "database_not_used_here_before"; readonly hint: string };
+
+const UNMARKED =
+  "if it may be an older copy and swaps were open, stop the node and run swapnode data accept: what they have paid since is then looked for (docs/operations/backup.md)";
 
 /** Up to here the whole file is looked through at each start: about a second from memory, some seconds from a slow disk. */
 const WHOLE_CHECK_MAX_BYTES = 512 * 1024 * 1024;
@@ -51,10 +56,13 @@ function look(path: string, schema: readonly ComponentSchema[], marked: boolean)
     refuseNewer(db, path, schema);
     if (marked) refuseOlder(db, path);
     refuseDamaged(db, path, bytes);
+    return [
+      ...(bytes > WHOLE_CHECK_MAX_BYTES ? [{ note: "database_check_partial", bytes } as const] : []),
+      ...(marked && isUnmarked(db, path) ? [{ note: "database_not_used_here_before", hint: UNMARKED } as const] : []),
+    ];
   } finally {
     db.close();
   }
-  return bytes > WHOLE_CHECK_MAX_BYTES ? [{ note: "database_check_partial", bytes }] : [];
 }
 
 /**

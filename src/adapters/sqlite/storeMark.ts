@@ -163,3 +163,7 @@ export class StoreMark {
 
 /** Whether the operator accepted the database that is there, and no node has started since. */
 export const wasAccepted = (path: string): boolean => readMarkFile(path) === "accepted";
+
+/** Whether a database that a node has used is here without its mark, as a copy on another machine: nothing says how old it is. */
+export const isUnmarked = (db: { read(sql: string): SqlRow[] }, path: string): boolean =>
+  readMarkFile(path) === null && readMark(db) !== null;
