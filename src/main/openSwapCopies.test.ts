@@ -65,6 +65,9 @@ test("what was kept because the folder came late is taken up at the next start, 
     await copies.add("");
     await copies.close();
     expect(readdirSync(w.own).length).toBe(start + 1);
+    // Else the last that is said is that all is well, and nobody starts the node again.
+    expect(w.log.lines.at(-1)).toMatchObject({ event: "swap_copies_written_again" });
+    expect(w.log.lines.at(-2)).toMatchObject({ level: "error", event: "swap_copies_kept", fields: { copy: `${w.path}.kept-${start}` } });
   }
   await (await w.open()).close();
   expect(w.log.lines.filter((l) => l.event === "swap_taken_up_from_copy").length).toBe(1);

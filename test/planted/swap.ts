@@ -154,6 +154,13 @@ export const SWAP: readonly PlantedBug[] = [
     BACKEND_AWAY,
   ),
   bug(
+    "nobody is told that copies wait for the next start",
+    "src/adapters/sqlite/copies/copyFile.ts",
+    "if (kept !== null) this.#onKept(kept);",
+    'if (kept === "") this.#onKept(kept);',
+    OPEN_COPIES_TEST,
+  ),
+  bug(
     "copies that could not be written are not tried again while nothing begins",
     "src/adapters/sqlite/copies/swapCopies.ts",
     "isDue && !this.isUnanswered) this.follow",
@@ -163,8 +170,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a copy loses the last record of a swap whose own record is damaged meanwhile",
     "src/adapters/sqlite/copies/copyFile.ts",
-    "if (this.#keepsOld || lacksSome()) await keep(this.#path);",
-    "if (this.#keepsOld) await keep(this.#path);",
+    "if (this.#keepsOld || lacksSome()) await this.#keep();",
+    "if (this.#keepsOld) await this.#keep();",
     COPIES_TEST,
   ),
   bug(
@@ -212,8 +219,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a copy whose swaps are not in the database is written over",
     "src/adapters/sqlite/copies/copyFile.ts",
-    "if (this.#keepsOld || lacksSome()) await keep(this.#path);",
-    "if (lacksSome()) await keep(this.#path);",
+    "if (this.#keepsOld || lacksSome()) await this.#keep();",
+    "if (lacksSome()) await this.#keep();",
     COPIES_TEST,
   ),
   bug(

@@ -11,15 +11,18 @@ export class CopyFile {
 
   #keepsOld: boolean;
   #spent: readonly string[];
+  readonly #onKept: (kept: string) => void;
 
   /**
    * @param keepsOld whether a file that is there stays beside the first new one, under another name (`keptPath`)
    * @param spent files that are of no use any more once the first new one is there
+   * @param onKept told where one is that stays
    */
-  constructor(path: string, keepsOld: boolean, spent: readonly string[]) {
+  constructor(path: string, keepsOld: boolean, spent: readonly string[], onKept: (kept: string) => void) {
     this.#path = path;
     this.#keepsOld = keepsOld;
     this.#spent = spent;
+    this.#onKept = onKept;
   }
 
   /** Size of what is there, bytes. */
@@ -54,7 +57,7 @@ export class CopyFile {
         this.#bytes += Buffer.byteLength(part);
       }
       await file.sync();
-      if (this.#keepsOld || lacksSome()) await keep(this.#path);
+      if (this.#keepsOld || lacksSome()) await this.#keep();
       this.#keepsOld = false;
       await rename(partial, this.#path);
       await syncFolder(dirname(this.#path));
@@ -65,6 +68,11 @@ export class CopyFile {
     }
     this.#file = file;
     this.#links = (await file.stat()).nlink;
+  }
+
+  async #keep(): Promise<void> {
+    const kept = await keep(this.#path);
+    if (kept !== null) this.#onKept(kept);
   }
 
   /** One that stays is looked at again at the next start. */
@@ -93,10 +101,16 @@ export async function copiesAt(path: string): Promise<readonly string[]> {
   return all.filter((one) => names.includes(basename(one)));
 }
 
-async function keep(path: string): Promise<void> {
+/** @returns where it is now; null: there is none */
+async function keep(path: string): Promise<string | null> {
   const there = await copiesAt(path);
-  if (!there.includes(path)) return;
-  for (let n = 1; n <= MAX_KEPT; n++) if (!there.includes(keptPath(path, n))) return rename(path, keptPath(path, n));
+  if (!there.includes(path)) return null;
+  for (let n = 1; n <= MAX_KEPT; n++) {
+    const kept = keptPath(path, n);
+    if (there.includes(kept)) continue;
+    await rename(path, kept);
+    return kept;
+  }
   throw new Error(`${MAX_KEPT} copies are kept beside it already`);
 }
 

@@ -20,6 +20,9 @@ const LOOK_EVERY_MS = 10_000;
 /** Between two lines of the log on the same trouble. */
 const TELL_EVERY_MS = 60_000;
 
+const KEPT =
+  "it may have open swaps, or ends of their records, that this node does not know: start the node again, and they are taken up. Their deadlines do not wait";
+
 type Waiting = { readonly text: string; readonly done: (failure: StorageError | null) => void };
 
 export type SwapCopiesDeps = {
@@ -63,7 +66,9 @@ export class SwapCopies {
 
   constructor(deps: SwapCopiesDeps) {
     this.#deps = deps;
-    this.#file = new CopyFile(deps.path, !deps.isTakenUp, deps.spent ?? []);
+    this.#file = new CopyFile(deps.path, !deps.isTakenUp, deps.spent ?? [], (copy) =>
+      deps.log.error("swap_copies_kept", { copy, hint: KEPT }),
+    );
     if (!deps.unanswered) return;
     this.#hangs = true;
     const answered = (): void => {
