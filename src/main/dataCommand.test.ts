@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, symlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -85,6 +85,16 @@ test("a repair beside a running node is refused", () => {
   expect(status).toBe(1);
   expect(stderr).toContain("is using");
   expect(existsSync(`${path}.damaged-1`)).toBe(false);
+});
+
+test("a link to the database of a running node leads accept and repair to its lock and its mark", () => {
+  const link = join(dir, "link.db");
+  symlinkSync(path, link);
+  const lock = lockFolder(join(path, ".."));
+  const refused = [data("accept", "--db", link), data("repair", "--db", link)];
+  if (lock.ok) lock.value.release();
+  for (const { status, stderr } of refused) expect([status, stderr]).toEqual([1, expect.stringContaining("is using")]);
+  expect(data("accept", "--db", link).stdout).toBe(`${path}: it is what was last used here, there is nothing to accept\n`);
 });
 
 test("a missing database of a used folder is named by check and begun anew only after accept", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { parseArgs } from "node:util";
 import { acceptDatabase } from "../adapters/sqlite/acceptDatabase.ts";
@@ -36,7 +36,7 @@ export async function dataCommand(args: readonly string[], at: Surroundings, io:
   }
   setPrivateUmask();
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(at.cwd, path));
-  const files = db === undefined ? databasesBelow(absolute(dbdir ?? defaultDbDir(at))) : [absolute(db)];
+  const files = db === undefined ? databasesBelow(absolute(dbdir ?? defaultDbDir(at))) : [placeOf(absolute(db))];
   if (files.length === 0) {
     io.complain(
       `no ${FILE} in any wallet's folder below ${absolute(dbdir ?? defaultDbDir(at))}: name the configuration's dbdir with --dbdir, or the file with --db`,
@@ -74,6 +74,12 @@ function databasesBelow(dbdir: string): string[] {
   const wallets = readdirSync(dbdir).filter((name) => /^[0-9a-f]{40}$/.test(name));
   return wallets.map((name) => join(dbdir, name, FILE)).filter((file) => ["", ".mark", "-wal"].some((end) => existsSync(file + end)));
 }
+
+/**
+ * Where a link that somebody made for this command leads: the lock and the mark of the database are there. Beside a link by which the node
+ * itself knows its database they are beside the link.
+ */
+const placeOf = (path: string): string => (existsSync(path) && !existsSync(`${path}.mark`) ? realpathSync(path) : path);
 
 /** Holds the folder against a running node meanwhile. */
 function alone(path: string, io: Io, run: () => boolean): boolean {

@@ -50,6 +50,13 @@ export const EDGES: readonly PlantedBug[] = [
     OPEN_STORE_TEST,
   ),
   bug(
+    "a link leads accept past the lock of a running node",
+    "src/main/dataCommand.ts",
+    "[placeOf(absolute(db))]",
+    "[absolute(db)]",
+    "src/main/dataCommand.test.ts",
+  ),
+  bug(
     "a start with a copy from another machine says nothing",
     "src/adapters/sqlite/openStore.ts",
     "marked && isUnmarked(db, path)",
