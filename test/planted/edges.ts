@@ -50,6 +50,13 @@ export const EDGES: readonly PlantedBug[] = [
     OPEN_STORE_TEST,
   ),
   bug(
+    "a full disk keeps a node that stops from closing its database",
+    "src/app/peers/ownKeyWatch.ts",
+    "await this.#storeOrTell();",
+    "await this.#storeSaid();",
+    "src/app/peers/ownKeyWatch.test.ts",
+  ),
+  bug(
     "a link leads accept past the lock of a running node",
     "src/main/dataCommand.ts",
     "[placeOf(absolute(db))]",

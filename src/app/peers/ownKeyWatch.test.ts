@@ -170,6 +170,15 @@ test("what a former run said is not the other, dated or not, crash or orderly st
   expect(next.elsewhere()).not.toBe(null);
 });
 
+test("words that cannot be stored at the end keep no node from closing its database", async () => {
+  const { store, log, open, keepAlive } = world();
+  const watch = await open();
+  watch.onPublish(TOPIC, keepAlive());
+  store.said = () => Promise.reject(new Error("the disk is full"));
+  await watch.close();
+  expect(log.lines.map(({ event }) => event)).toEqual(["own_words_not_stored"]);
+});
+
 test("old words replayed by somebody change nothing, nor do forgeries, nor the words of others", async () => {
   const { clock, open, keepAlive } = world();
   const watch = await open();

@@ -82,11 +82,11 @@ export class OwnKeyWatch {
     this.#storedMarkSec = this.#formerMarkSec;
   }
 
-  /** Stores what is still to be stored. */
+  /** Stores what is still to be stored. What cannot be, on a full disk, keeps nobody from closing the rest. */
   async close(): Promise<void> {
     this.#cancelQuiet();
     this.#cancelStore?.();
-    await this.#storeSaid();
+    await this.#storeOrTell();
   }
 
   /** Not null while the key is in use elsewhere. */
@@ -166,9 +166,11 @@ export class OwnKeyWatch {
 
   /** Not put off by what is said meanwhile: a busy node is never silent for as long. */
   #storeSoon(): void {
-    this.#cancelStore ??= this.#deps.clock.after(STORE_EVERY_MS, () => {
-      this.#storeSaid().catch((error: unknown) => this.#deps.log.error("own_words_not_stored", { error }));
-    });
+    this.#cancelStore ??= this.#deps.clock.after(STORE_EVERY_MS, () => void this.#storeOrTell());
+  }
+
+  #storeOrTell(): Promise<void> {
+    return this.#storeSaid().catch((error: unknown) => this.#deps.log.error("own_words_not_stored", { error }));
   }
 
   async #storeSaid(): Promise<void> {
