@@ -57,6 +57,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/peers/ownKeyWatch.test.ts",
   ),
   bug(
+    "a damaged lock seems to be another process",
+    "src/adapters/system/processLock.ts",
+    "if (!isBusy(error)) {",
+    "if (!isBusy(error) && folder === file) {",
+    SYSTEM_TEST,
+  ),
+  bug(
     "a link leads accept past the lock of a running node",
     "src/main/dataCommand.ts",
     "[placeOf(absolute(db))]",

@@ -1,10 +1,14 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { makeFolders } from "./makeFolders.ts";
 
-export type LockError = { readonly kind: "AlreadyRunning"; readonly folder: string; readonly pid: number | null; readonly message: string };
+export type LockError =
+  | { readonly kind: "AlreadyRunning"; readonly folder: string; readonly pid: number | null; readonly message: string }
+  /** The file of the lock itself, which is no database of the node's, is damaged or in the way. */
+  | { readonly kind: "Unusable"; readonly folder: string; readonly message: string };
 
 export type ProcessLock = { release(): void };
 
@@ -28,12 +32,17 @@ function readPid(file: string): number | null {
 export function lockFolder(folder: string): Result<ProcessLock, LockError> {
   makeFolders(folder);
   const pidFile = join(folder, ".lock.pid");
-  const db = new DatabaseSync(join(folder, ".lock"), { timeout: 0 });
+  const file = join(folder, ".lock");
+  let db: DatabaseSync | null = null;
   try {
+    db = new DatabaseSync(file, { timeout: 0 });
     db.exec("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE");
   } catch (error) {
-    db.close();
-    if (!isBusy(error)) throw error;
+    db?.close();
+    if (!isBusy(error)) {
+      const message = `${file} cannot be used: ${reasonOf(error)}. It holds nothing: if no node is running in this folder, remove it`;
+      return err({ kind: "Unusable", folder, message });
+    }
     const pid = readPid(pidFile);
     const who = pid === null ? "another swapnode process" : `another swapnode process (pid ${pid})`;
     return err({

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
@@ -75,6 +75,22 @@ test("a second process cannot use the folder and learns which one holds it; kill
   const again = lockFolder(dir);
   expect(again.ok).toBe(true);
   if (again.ok) again.value.release();
+});
+
+test("a lock that is damaged or no file is named, and not taken for the database", () => {
+  const dir = tempFolder();
+  const lock = join(dir, ".lock");
+  writeFileSync(lock, "garbage".repeat(100));
+  expect(lockFolder(dir)).toMatchObject({
+    ok: false,
+    error: {
+      kind: "Unusable",
+      message: `${lock} cannot be used: file is not a database. It holds nothing: if no node is running in this folder, remove it`,
+    },
+  });
+  rmSync(lock);
+  mkdirSync(lock);
+  expect(lockFolder(dir)).toMatchObject({ ok: false, error: { kind: "Unusable" } });
 });
 
 test("a folder is taken also where the disk has no room for the process id", () => {
