@@ -916,8 +916,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "the filler of what a pool keeps is refused as a stranger",
     LEDGER,
-    "this.isMoot(txid) || this.isUnanswered(txid);",
-    "this.isUnanswered(txid);",
+    "this.isMoot(other.txid) || isUnanswered(other);",
+    "isUnanswered(other);",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a withdrawal that was made dearer, and nodes neither take nor refuse, holds up all others for ever",
+    LEDGER,
+    "(txid === other.txid || isDearer(tx, other.tx))",
+    "txid === other.txid",
     KEEPER_TEST,
   ),
   bug(

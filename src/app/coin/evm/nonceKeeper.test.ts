@@ -424,6 +424,25 @@ test("so it is of one that takes all the account has: the empty transfer is paid
   expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
 });
 
+test.each([
+  { what: "a cheaper version was taken before", isTaken: true },
+  { what: "a cheaper version was not sent since the start", isTaken: false },
+])("so it is of one that was made dearer: $what", async ({ isTaken }) => {
+  failAtPayments();
+  const fail = chain.broadcast;
+  if (isTaken) chain.broadcast = async () => ({ kind: "accepted" });
+  await nonces.send(pay(0n), signal);
+  chain.broadcast = fail;
+  await nonces.send(pay(0n, 4n), signal);
+  if (!isTaken) {
+    await nonces.close();
+    await open();
+  }
+  nonces.take((nonce) => pay(nonce));
+  await blocks(60);
+  expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});
+
 test("so it is not at once where other nodes are used meanwhile: they may take it", async () => {
   failAtPayments();
   await nonces.send(pay(0n), signal);

@@ -402,7 +402,10 @@ export class NonceLedger {
     const next = this.next();
     if (next !== null && nonce - next > MOST_SKIPPED)
       return `nonce ${nonce} is far above ${next}, the next of this account, and would wait for all between; make a new one with withdraw`;
-    const isReplaceable = ({ txid }: SignedEvmTx): boolean => this.isMoot(txid) || this.isUnanswered(txid);
+    // Of several versions the dearest is what was sent last.
+    const isUnanswered = (other: SignedEvmTx): boolean =>
+      this.versionsOf(other).some(({ txid, tx }) => this.isUnanswered(txid) && (txid === other.txid || isDearer(tx, other.tx)));
+    const isReplaceable = (other: SignedEvmTx): boolean => this.isMoot(other.txid) || isUnanswered(other);
     const mayFill = (other: SignedEvmTx): boolean =>
       isFiller(signed) && (this.isGivenUp(other.txid) || (isReplaceable(other) && isDearer(signed.tx, other.tx)));
     for (const { signed: other, ofSwap } of this.#taking()) {
