@@ -1963,8 +1963,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "who refuses what another one takes is offered it again whenever it is sent",
     `${AT}/broadcasts.ts`,
-    "this.#refused.heard(txid, tx, servers, heard, refused)",
-    'this.#refused.heard(txid, tx, servers, outcome.kind === "rejected" ? heard : new Map(), refused)',
+    "this.#refused.heard(txid, tx, heard, refused)",
+    'this.#refused.heard(txid, tx, outcome.kind === "rejected" ? heard : new Map(), refused)',
     POLITE_TEST,
   ),
   bug(
@@ -1983,10 +1983,17 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what was refused waits although other servers are there",
-    `${AT}/refusedBroadcasts.ts`,
-    "[...servers.map(({ name }) => name).sort(), ...parents,",
-    "[...servers.map(() => 0).slice(0, 1), ...parents,",
-    POLITE_TEST,
+    `${AT}/broadcastTx.ts`,
+    "const said = refused.get(server.name);",
+    "const [said] = refused.values();",
+    "test/electrum/comesAndGoes.test.ts",
+  ),
+  bug(
+    "a server that comes has the others offered again what they refused",
+    `${AT}/broadcasts.ts`,
+    "const refused = this.#refused.lately(txid, tx);",
+    "const lately = this.#refused.lately(txid, tx);\n    const refused: typeof lately = servers.every(({ name }) => lately.has(name)) ? lately : new Map();",
+    "test/electrum/comesAndGoes.test.ts",
   ),
   bug(
     "a server that refuses in the same words is asked each time whether it has it",

@@ -48,14 +48,14 @@ export class Broadcasts {
     const servers = pool.connected();
     // Of what has been seen since, no refusal counts.
     if (index.txEntry(txid) !== undefined) this.#refused.forget(txid);
-    const refused = this.#refused.lately(txid, tx, servers);
+    const refused = this.#refused.lately(txid, tx);
     const receivers = { servers, minConnected: chosen.needs.minConnected, lacking: this.#refused.lacking(txid), refused };
     const sent = await bounded(signal, null, () => broadcastTx(receivers, ticker, { txid, raw }, mined));
     if (sent === null) return { kind: "unknown", message: `The ${ticker} servers did not answer in time.` };
     const { outcome, refusals } = sent;
-    void refusals.then((heard) => this.#refused.heard(txid, tx, servers, heard, refused));
+    void refusals.then((heard) => this.#refused.heard(txid, tx, heard, refused));
     // Not where all refused it so lately that none was asked.
-    if (servers.length === 0 || refused.size < servers.length) log.info("broadcast", { txid, outcome: outcome.kind });
+    if (servers.length === 0 || servers.some(({ name }) => !refused.has(name))) log.info("broadcast", { txid, outcome: outcome.kind });
     if (outcome.kind === "accepted") await this.#note(outgoing, signal);
     return outcome;
   }

@@ -5,7 +5,6 @@ import { SEQUENCE_FINAL, SEQUENCE_LOCKTIME } from "../../core/utxo/txTemplate.ts
 import { RefusedBroadcasts } from "./refusedBroadcasts.ts";
 
 const LOCK = 1_700_000_000;
-const SERVERS = [{ name: "a" }, { name: "b" }];
 
 /** How often a transaction is offered in an hour that everybody refuses, and what comes of the chain's time passing its lock. */
 function offers(sequence: number): { readonly inAnHour: number; readonly isOfferedInTime: boolean } {
@@ -16,13 +15,13 @@ function offers(sequence: number): { readonly inAnHour: number; readonly isOffer
   const tx: Tx = { version: 1, inputs: [input], outputs: [], lockTime: LOCK };
   let inAnHour = 0;
   for (; nowMs < 3_600_000; nowMs += 1_000) {
-    const lately = refused.lately("t", tx, SERVERS);
+    const lately = refused.lately("t", tx);
     if (lately.size > 0) continue;
     inAnHour++;
-    refused.heard("t", tx, SERVERS, new Map([["a", { kind: "rpc", code: 1, message: "no" }]]), lately);
+    refused.heard("t", tx, new Map([["a", { kind: "rpc", code: 1, message: "no" }]]), lately);
   }
   medianTimePastSec = LOCK + 1;
-  return { inAnHour, isOfferedInTime: refused.lately("t", tx, SERVERS).size === 0 };
+  return { inAnHour, isOfferedInTime: refused.lately("t", tx).size === 0 };
 }
 
 test("what a lock time keeps out of blocks is offered a dozen times in an hour at most, and at once when its time has come", () => {

@@ -19,7 +19,7 @@ const NONE: Refusals = new Map();
 
 type Refused = {
   readonly refusals: Refusals;
-  /** What the answer may hang on: who was asked, what is known of its inputs, and whether its time has come. */
+  /** What the answer may hang on: what is known of its inputs, and whether its time has come. */
   readonly met: string;
   readonly atMs: number;
   readonly pauseMs: number;
@@ -27,7 +27,8 @@ type Refused = {
 
 /**
  * Refusals of transactions that somebody keeps on sending: ElectrumX counts each for a hundred, and forgives about one a second. The same
- * bytes meet the same answer while nothing else is known of their inputs, their time has not come and the same servers are asked, or soon another.
+ * bytes meet the same answer while nothing else is known of their inputs and their time has not come, or soon another. Who did not refuse them yet is asked
+ * at once, and only it: one server that comes and goes is no reason to ask the others again.
  */
 export class RefusedBroadcasts {
   readonly #index: ChainIndex;
@@ -42,15 +43,15 @@ export class RefusedBroadcasts {
   }
 
   /** What those said whom it is too early to ask again; the others are to be asked. */
-  lately(txid: string, tx: Tx, servers: readonly { readonly name: string }[]): Refusals {
+  lately(txid: string, tx: Tx): Refusals {
     const known = this.#known.get(txid);
-    if (known === undefined || known.met !== this.#meets(tx, servers)) return NONE;
+    if (known === undefined || known.met !== this.#meets(tx)) return NONE;
     const passedMs = this.#clock.nowMs() - known.atMs;
     return passedMs >= 0 && passedMs < known.pauseMs ? known.refusals : NONE;
   }
 
   /** @param lately those that were not asked again; they are among `refusals` */
-  heard(txid: string, tx: Tx, servers: readonly { readonly name: string }[], refusals: Refusals, lately: Refusals): void {
+  heard(txid: string, tx: Tx, refusals: Refusals, lately: Refusals): void {
     const before = this.#known.get(txid);
     if (refusals.size === 0) {
       this.forget(txid);
@@ -62,7 +63,7 @@ export class RefusedBroadcasts {
     }
     // The newest last: the oldest are left out first.
     this.#known.delete(txid);
-    const met = this.#meets(tx, servers);
+    const met = this.#meets(tx);
     const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, this.#isEarly(tx) ? EARLY_LAST_MS : LAST_MS) : FIRST_MS;
     this.#known.set(txid, { refusals, met, atMs: this.#clock.nowMs(), pauseMs });
     dropOldest(this.#known, MAX_KNOWN, (oldest) => this.#lacking.delete(oldest));
@@ -81,12 +82,12 @@ export class RefusedBroadcasts {
     return lacking;
   }
 
-  #meets(tx: Tx, servers: readonly { readonly name: string }[]): string {
+  #meets(tx: Tx): string {
     const parents = tx.inputs.map(({ txid }) => {
       const parent = this.#index.txEntry(txid);
       return parent === undefined ? "unknown" : (parent.block?.hash ?? "no block");
     });
-    return [...servers.map(({ name }) => name).sort(), ...parents, this.#isEarly(tx) ? "early" : "final"].join(" ");
+    return [...parents, this.#isEarly(tx) ? "early" : "final"].join(" ");
   }
 
   /** A lock time binds only where an input is not final (BIP-65, BIP-113). */
