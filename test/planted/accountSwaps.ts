@@ -921,6 +921,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER_TEST,
   ),
   bug(
+    "what replaces a withdrawal of a token takes as much gas, which nothing pays for",
+    KEEPER,
+    "isForNothing ? await this.#gasForNothing(signal) : tx.gasLimit;",
+    "tx.gasLimit;",
+    KEEPER_TEST,
+  ),
+  bug(
     "a withdrawal that was made dearer, and nodes neither take nor refuse, holds up all others for ever",
     LEDGER,
     "(txid === other.txid || isDearer(tx, other.tx))",
@@ -930,8 +937,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a hole is not filled while one of two nodes estimates no gas",
     KEEPER,
-    "    if (!prices) return;\n    const gasLimit",
-    "    if (!prices || !units.ok) return;\n    const gasLimit",
+    "const needed = units.ok ?",
+    'if (!units.ok) throw new Error("no estimate");\n    const needed = units.ok ?',
     KEEPER_TEST,
   ),
   bug(

@@ -424,6 +424,18 @@ test("so it is of one that takes all the account has: the empty transfer is paid
   expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
 });
 
+test("so it is of a token where nothing is free: what a plain transfer needs less of gas pays for its price", async () => {
+  failAtPayments();
+  chain.balance = 2n * GWEI * 60_000n;
+  await nonces.send(pay(0n, 2n, 0n, new Uint8Array(100)), signal);
+  expect(funds.free(null)).toBe(0n);
+  for (let i = 0; i < 60; i++) {
+    keeper?.awaitLine();
+    await blocks(1);
+  }
+  expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n, gasLimit: 23_100n });
+});
+
 test.each([
   { what: "a cheaper version was taken before", isTaken: true },
   { what: "a cheaper version was not sent since the start", isTaken: false },

@@ -201,12 +201,8 @@ export class NonceKeeper {
   async #fill(nonce: bigint, signal: AbortSignal): Promise<void> {
     const { chain, address, gas, nonces, log } = this.#deps;
     const call = emptyTo(address);
-    const [prices, units] = [chain.gasPrices(), await chain.estimateGas({ from: address, ...call }, signal)];
-    // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
-    // Nor does the line stand still for as long as too few nodes estimate.
-    const needed = units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;
+    const [prices, gasLimit] = [chain.gasPrices(), await this.#gasForNothing(signal)];
     if (!prices) return;
-    const gasLimit = fitBlock(chain, (needed * ESTIMATE_PERCENT + 99n) / 100n);
     const bid = marketBid(prices, bidRuleOf(gas));
     const fee = greatestFee(bid, gasLimit) + dataBound(chain).wei;
     const filled = await nonces.signNext(
@@ -222,6 +218,15 @@ export class NonceKeeper {
     );
     const outcome = filled.ok ? { txid: filled.value.txid } : { error: filled.error };
     log.info("nonce_filled", { coin: chain.ticker, nonce: String(nonce), ...outcome });
+  }
+
+  async #gasForNothing(signal: AbortSignal): Promise<bigint> {
+    const { chain, address } = this.#deps;
+    const units = await chain.estimateGas({ from: address, ...emptyTo(address) }, signal);
+    // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
+    // Nor does the line stand still for as long as too few nodes estimate.
+    const needed = units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;
+    return fitBlock(chain, (needed * ESTIMATE_PERCENT + 99n) / 100n);
   }
 
   /** What the line counts for a nonce already, for what was given up, too: of all that have it one is mined. */
@@ -248,9 +253,11 @@ export class NonceKeeper {
     const old = bidOf(tx);
     const [first = head] = nonces.versionsOf(head);
     const counted = this.#countedAt(tx.nonce);
-    // Gas for a fee is enough for nothing, and the value that is not sent pays for it.
+    // The value that is not sent pays for it, and the gas that nothing does not need.
     const call = isForNothing ? emptyTo(address) : tx;
-    const affordable = (this.#freeFor(tx.nonce) + counted - call.value) / tx.gasLimit;
+    const least = isForNothing ? await this.#gasForNothing(signal) : tx.gasLimit;
+    const gasLimit = fitBlock(chain, least < tx.gasLimit ? least : tx.gasLimit);
+    const affordable = (this.#freeFor(tx.nonce) + counted - call.value) / gasLimit;
     const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, affordable].reduce((a, b) => (a < b ? a : b));
     const bid = raisedBid(old, marketBid(prices, bidRuleOf(gas)), most);
     const line = { coin: chain.ticker, nonce: String(tx.nonce), txid: head.txid };
@@ -258,8 +265,8 @@ export class NonceKeeper {
       log.warn("stuck_at_most_price", { ...line, most: String(most) });
       return;
     }
-    const accessList = tx.type === "legacy" ? [] : tx.accessList;
-    const raised = signCall(this.#deps, call, { bid, gasLimit: fitBlock(chain, tx.gasLimit), nonce: tx.nonce, accessList });
+    const accessList = tx.type === "legacy" || isForNothing ? [] : tx.accessList;
+    const raised = signCall(this.#deps, call, { bid, gasLimit, nonce: tx.nonce, accessList });
     const more = greatestCost(raised.tx) - counted;
     const sent = await nonces.send(raised, signal, () => (more > this.#freeFor(tx.nonce) ? "its fee would take what is promised" : null));
     log.info("sent_dearer", { ...line, by: raised.txid, ...(sent.ok ? {} : { error: sent.error }) });
