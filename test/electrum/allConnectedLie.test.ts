@@ -2,8 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import type { ElectrumEffect } from "../../src/chain/electrum/electrumFaults.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import type { FaultLimits } from "../../src/chain/faultList.ts";
 import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
+import { versionsOf } from "../../src/core/swap/swapState.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { pushBytes } from "../../src/core/utxo/script.ts";
 import { serializeTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
@@ -25,7 +27,7 @@ afterEach(async () => {
 });
 
 const liars = (): readonly ElectrumServer[] => servers.slice(0, LAST);
-const lie = (effect: ElectrumEffect): void => {
+const lie = (effect: ElectrumEffect & Partial<FaultLimits>): void => {
   for (const { faults } of liars()) faults.add(effect);
 };
 
@@ -239,6 +241,31 @@ test("all servers it is connected to invent a spend of its payment, in no block 
   expect(outcome).toBe("refunded");
   expect(tookSec).toBeLessThan(2 * LOCK_SEC);
   await world.maker.restart();
+});
+
+test("all servers it is connected to refuse the maker's claim, keep it, and invent a spend of the payment: the one that is not gets it, late as it is", async () => {
+  const { forge, hooks } = forger(0);
+  const maker = await begin("maker", "BBB", {}, {}, hooks);
+  const { held } = world.chain("BBB");
+  when(world.taker, "tx_signed", "takerPayment", (txid) => held.add(txid));
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  const { startedAt } = (await maker.state(uuid)).terms;
+  const limit = startedAt + (LOCK_SEC * 4) / 5;
+  await world.advance(limit - 25 - world.clock.nowMs() / 1_000);
+  lie({ kind: "error", code: 1, message: "no", methods: ["blockchain.transaction.broadcast"] });
+  held.clear();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  const { facts } = await maker.state(uuid);
+  forge(facts.takerPayment?.txid ?? "", world.taker.script);
+  await world.until("it is late", () => world.clock.nowMs() / 1_000 > limit + 1);
+  const isMined = async (): Promise<boolean> =>
+    versionsOf((await maker.state(uuid)).own.takerPaymentSpend ?? expect.fail("none")).some(
+      ({ txid }) => world.chain("BBB").state.blockOfTx(txid) !== undefined,
+    );
+  expect(await isMined()).toBe(false);
+  await world.advance(startedAt + LOCK_SEC - world.clock.nowMs() / 1_000);
+  expect(await isMined()).toBe(true);
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
 test("a maker that has its own payment back shows the secret in a spend that is in no block: the taker, who was away, takes its own back, too", async () => {

@@ -30,6 +30,7 @@ const COPIES_TEST = "src/adapters/sqlite/copies/swapCopies.test.ts";
 const BACKEND_AWAY = "src/app/orders/backendAway.test.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
+const LATE_CLAIM = "src/app/swap/duties/lateClaim.ts";
 const LATE_CLAIM_TEST = "src/app/swap/duties/lateClaim.test.ts";
 const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
 const GUARDED_TEST = "src/app/swap/duties/guardedContracts.test.ts";
@@ -521,7 +522,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "an index that begins anew counts as one that knows what became of the other payment",
-    "src/app/swap/duties/lateClaim.ts",
+    LATE_CLAIM,
     ' || !task.covered.has("taker")',
     "",
     OUTBOX,
@@ -536,10 +537,25 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a claim that may have left is kept at home late though the other payment stands",
-    "src/app/swap/duties/lateClaim.ts",
-    "return Boolean(spend && ",
-    "return Boolean(!spend || ",
+    LATE_CLAIM,
+    "if (!output?.spentBy) return false;",
+    "if (!output?.spentBy) return true;",
     OUTBOX,
+    LATE_CLAIM_TEST,
+  ),
+  bug(
+    "a spend that strangers invent keeps a late claim at home",
+    LATE_CLAIM,
+    "return !chain.guard || (spend",
+    "return Boolean(chain) || (spend",
+    LATE_CLAIM_TEST,
+    ALL_LIE,
+  ),
+  bug(
+    "a late claim waits for those who say nothing though the payment is locked still",
+    LATE_CLAIM,
+    "return !isLocked(task);",
+    "return true;",
     LATE_CLAIM_TEST,
   ),
   bug(

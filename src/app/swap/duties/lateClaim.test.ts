@@ -4,6 +4,8 @@ import { ownSpends } from "./paymentForms.ts";
 
 const KEY = `02${"ab".repeat(32)}`;
 const LIMIT = 800;
+/** Of the taker's payment. */
+const LOCK = 1_000;
 
 type Case = {
   readonly nowSec?: number;
@@ -14,6 +16,10 @@ type Case = {
   /** The index has come to the payment. */
   readonly isCovered?: boolean;
   readonly isKnown?: boolean;
+  /** Strangers show the chain. */
+  readonly isGuarded?: boolean;
+  /** The spend has the signature of the taker. */
+  readonly isSigned?: boolean;
 };
 
 /** What is given of a claim that was marked, to servers that are visited. */
@@ -21,15 +27,22 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
   const output = { txid: "payment", vout: 0, spentBy: spentBy === null ? null : { txid: spentBy, block: null } };
   const chain = {
     status: () => ({ state: chainState }),
-    tx: () => (seen.isKnown ? {} : undefined),
+    tx: (txid: string) => (seen.isKnown || txid === "refund" ? { txid, raw: new Uint8Array(0) } : undefined),
     outputs: () => [output],
+    ...(seen.isGuarded ? { guard: () => () => undefined } : {}),
   };
-  const coin = { chain, contractScript: () => new Uint8Array(23), spends: () => true };
+  const coin = {
+    chain,
+    contractScript: () => new Uint8Array(23),
+    spends: () => true,
+    classifySpend: () => "refund",
+    isSignedRefund: () => seen.isSigned === true,
+  };
   const state = {
     terms: {
       role: "maker",
       startedAt: 0,
-      lockDurationSec: 1_000,
+      lockDurationSec: LOCK,
       myMakerCoinPub: KEY,
       myTakerCoinPub: KEY,
       makerUnits: "1",
@@ -55,8 +68,13 @@ test.each<readonly [string, Case, number]>([
   ["it has, and the secret was seen before", { spentBy: "refund", wasSeen: true }, 1],
   ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
   ["the claim itself has spent it", { spentBy: "claim" }, 1],
-  ["nobody knows yet what became of it", { isCovered: false }, 0],
-  ["nobody tells what became of it", { chainState: "unreachable" }, 0],
+  ["strangers say so, with the taker's signature", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK + 1 }, 0],
+  ["strangers say so, with no signature", { spentBy: "refund", isGuarded: true, nowSec: LOCK + 1 }, 1],
+  ["strangers say so, and its lock has not passed", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK }, 1],
+  ["nobody knows yet what became of it", { isCovered: false, nowSec: LOCK + 1 }, 0],
+  ["nobody knows yet, and its lock has not passed", { isCovered: false, nowSec: LOCK }, 1],
+  ["nobody tells what became of it", { chainState: "unreachable", nowSec: LOCK + 1 }, 0],
+  ["nobody tells, and its lock has not passed", { chainState: "unreachable", nowSec: LOCK }, 1],
 ])("what servers that are visited get of a maker's claim: %s", (_, state, expected) => {
   expect(given(state)).toBe(expected);
 });
