@@ -61,9 +61,18 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "nodes are asked about a claim that never left while its swap waits",
     "src/app/swap/storedFunds.ts",
-    "      if (until !== null && nowMs > until * 1_000 && !spend.txids.some((txid) => coin.chain.tx(txid))) return;\n",
+    "      if (until !== null && !hasLeft && nowMs > until * 1_000) return;\n",
     "",
     LATE_CLAIM,
+    WAITING_TEST,
+  ),
+  bug(
+    "that nodes took a claim while its swap waited is forgotten with the process",
+    "src/app/swap/storedFunds.ts",
+    "until !== null && raws.some((raw) => coin.hasLeft?.(raw))",
+    'until !== null && raws.some((raw) => coin.hasLeft?.(raw)) && slot === "cancel"',
+    LATE_CLAIM,
+    WAITING_TEST,
   ),
   bug(
     "an approval behind a payment has gas for the allowance that this uses up",
@@ -237,8 +246,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "of two spends of one waiting swap only the first is made dearer",
     FUNDS,
-    "const mine = this.#renewing.then(() => this.#renew(uuid, spend, coin, missed, isHopeless));",
-    "const mine = this.#renew(uuid, spend, coin, missed, isHopeless);",
+    "const mine = this.#renewing.then(work);",
+    "const mine = work();",
     WAITING_TEST,
   ),
   bug(

@@ -98,3 +98,41 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "one that nodes took while its swap waited is sent on late, also after another start and though no pool has it: its secret is out",
+  async () => {
+    t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
+    const before = books(t);
+    const { maker, taker, world } = t;
+    const died = dieAtMark(maker);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("the mark", died, 10 * HOUR_MS);
+    taker.crash();
+    const chain = world.accountChain(ETH);
+    const claims = (): readonly { readonly txid: string; readonly raw: string }[] =>
+      maker.events(uuid).flatMap((e) => (ownTxOf(e)?.slot === "takerPaymentSpend" ? (ownTxOf(e) ?? []) : []));
+    let taken = 0;
+    maker.onBroadcast = (_ticker, when, raw) => {
+      const claim = claims().find((tx) => tx.raw === raw);
+      if (when !== "after" || claim === undefined) return;
+      taken++;
+      chain.pool.remove(claim.txid);
+    };
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 20);
+    expect(taken).toBeGreaterThan(0);
+    maker.crash();
+    maker.onBroadcast = () => undefined;
+    await world.advance(1.9 * HOUR_MS);
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 20);
+    expect(claims().some(({ txid }) => chain.find(txid)?.block != null)).toBe(true);
+    maker.crash();
+    for (const node of [maker, taker]) await node.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);

@@ -1,5 +1,5 @@
 import { ownClaim, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
-import type { SwapState } from "../../core/swap/swapState.ts";
+import { mayShowSecret, type SwapState } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -20,7 +20,7 @@ const TRY_MS = 10_000;
 export type Decide = (
   s: SwapState,
   log: readonly StoredEvent[],
-) => Extract<SwapEvent, { readonly type: "tx_dropped" | "tx_replaced" }> | null;
+) => Extract<SwapEvent, { readonly type: "tx_dropped" | "tx_replaced" | "tx_seen" }> | null;
 
 /** What a swap that is taken up has of its coins. */
 export type Reserved = { readonly own: Reservation | null; readonly claim: Reservation | null };
@@ -184,15 +184,17 @@ export class StoredFunds {
     return async (coin) => {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
-      // To ask about it shows what is in it.
-      if (until !== null && nowMs > until * 1_000 && !spend.txids.some((txid) => coin.chain.tx(txid))) return;
       nextMs = nowMs + RENEW_MS;
       const { slot, raws } = spend;
+      const hasLeft = until !== null && raws.some((raw) => coin.hasLeft?.(raw));
+      // To ask about it shows what is in it.
+      if (until !== null && !hasLeft && nowMs > until * 1_000) return;
       const [newest] = raws.slice(-1);
       const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
       // A cancellation is for its nonce alone.
       if (missed !== null && slot === "cancel") return;
       try {
+        if (hasLeft) return await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));
         const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
         for (const raw of raws) {
           if (isHopeless) coin.giveUp?.(raw, false);
@@ -200,7 +202,7 @@ export class StoredFunds {
         }
         // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
         const isFit = missed === null ? !isHopeless : isHopeless === false;
-        await this.#renewInTurn(uuid, spend, coin, missed, !isFit);
+        await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
@@ -229,11 +231,27 @@ export class StoredFunds {
   }
 
   /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  #renewInTurn(uuid: string, spend: Spend, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
-    const mine = this.#renewing.then(() => this.#renew(uuid, spend, coin, missed, isHopeless));
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#renewing.then(work);
     // The next one goes on whatever came of this one; the caller of this one is told.
     this.#renewing = mine.catch(() => undefined);
     return mine;
+  }
+
+  /** Somebody has a claim that was to leave in time: it goes on late, also after a start, when nodes and pools may tell nothing of it any more. */
+  async #noteLeft(uuid: string, { slot, txids }: Spend, coin: SwapCoin): Promise<void> {
+    const [newest = ""] = txids.slice(-1);
+    const txid = txids.find((id) => coin.chain.tx(id)) ?? newest;
+    const state = await this.#goOn(uuid, (s) => (mayShowSecret(s) ? { type: "tx_seen", slot, txid, raw: "", block: null } : null));
+    const before = this.#needs.get(uuid);
+    if (!state || !before || this.#isClosed) return;
+    this.#entrustAnew(uuid, before, state, coin);
+  }
+
+  #entrustAnew(uuid: string, before: Needs, state: SwapState, coin: SwapCoin): void {
+    for (const { raw } of before.entrusted) coin.handBack?.(raw);
+    this.#needs.set(uuid, { ...needsOf(state), dropped: before.dropped });
+    this.entrust(uuid, coin);
   }
 
   /** What is stored comes first. */
@@ -261,11 +279,9 @@ export class StoredFunds {
     const newest = state.own[slot]?.raw;
     const isNews = newest !== undefined && before.entrusted.every(({ raw }) => toHex(raw) !== newest);
     if (!isNews) return;
-    for (const { raw } of before.entrusted) coin.handBack?.(raw);
-    this.#needs.set(uuid, { ...needsOf(state), dropped: before.dropped });
     const held = slot === ownClaim(state.terms.role) ? this.#claimReservations.get(uuid) : undefined;
     held?.coin.useClaimGas?.(held.reservation, fromHex(newest));
-    this.entrust(uuid, coin);
+    this.#entrustAnew(uuid, before, state, coin);
   }
 
   /** Nothing comes of it any more. */

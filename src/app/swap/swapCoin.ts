@@ -287,6 +287,8 @@ export interface SwapCoin extends TradingCoin {
    * have it.
    */
   isHopeless?(spend: Uint8Array, signal: AbortSignal): Promise<boolean | null>;
+  /** Whether nodes have what was to be sent, or took it once, in any version. Only coins that have `entrust` have it. */
+  hasLeft?(raw: Uint8Array): boolean;
   /**
    * Whether a block has used the nonce of what was sent, and none is known to have carried it out: it failed there, or another transaction has the
    * nonce. Only coins that have `entrust` have it.

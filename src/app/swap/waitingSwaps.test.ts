@@ -40,6 +40,8 @@ let isHopeless: boolean | null;
 let hasMissed: boolean;
 let givenUp: Map<string, boolean>;
 let watched: Set<string>;
+/** Nodes took what was sent, whether or not they show it. */
+let hasLeft: boolean;
 /** What blocks have, by txid. */
 let mined: Map<string, unknown>;
 /** Wei per 1000 gas. */
@@ -58,6 +60,7 @@ beforeEach(() => {
   hasMissed = false;
   givenUp = new Map();
   watched = new Set();
+  hasLeft = false;
   mined = new Map();
   perKb = 1n;
   told = [];
@@ -77,6 +80,7 @@ beforeEach(() => {
     handBack: () => undefined,
     isHopeless: async () => isHopeless,
     hasMissed: () => hasMissed,
+    hasLeft: () => hasLeft,
     giveUp: (raw: Uint8Array, isRefused: boolean) => void givenUp.set(toHex(raw), isRefused),
     takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
@@ -162,6 +166,21 @@ test("what a swap that waits has sent is made dearer when gas is, stored before 
   await block();
   expect(done).toHaveLength(3);
 });
+
+test.each([true, false])(
+  "a claim that was to leave in time is made dearer after its limit only where nodes took it, which is stored: %s",
+  async (isTaken) => {
+    add(SENT);
+    hasLeft = isTaken;
+    await block();
+    hasLeft = false;
+    await clock.advance(600_000);
+    perKb = 2_000_000n;
+    await block();
+    expect(told).toEqual(isTaken ? ["tx_seen", "tx_replaced"] : []);
+    expect(fold(stored.map(({ event }) => event)).isSecretSeen).toBe(isTaken);
+  },
+);
 
 test("the claim and the refund of one swap are both made dearer at the same block", async () => {
   const contracts = { own: "44".repeat(20), fallback: null };

@@ -284,6 +284,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const signed = this.#ofAccount(raw);
     if (signed) this.coin.account.nonces.handBack(signed.txid);
   }
+  hasLeft(raw: Uint8Array): boolean {
+    const signed = this.#ofAccount(raw);
+    return signed !== null && this.coin.account.nonces.hasLeft(signed);
+  }
   holdsUp(raw: Uint8Array): boolean {
     const { chain, address } = this.coin.account;
     const [signed, state] = [this.#ofAccount(raw), chain.account(address)];
