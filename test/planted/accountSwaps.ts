@@ -59,6 +59,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LATE_CLAIM,
   ),
   bug(
+    "a payment that went back counts as one that stands where nobody has its receipts",
+    "src/app/swap/duties/lateClaim.ts",
+    'return chain.unfound?.(takerScript(task)) === "refunded";',
+    "return false;",
+    LATE_CLAIM,
+    "src/app/swap/duties/lateClaim.test.ts",
+  ),
+  bug(
     "nodes are asked about a claim that never left while its swap waits",
     "src/app/swap/storedFunds.ts",
     "      if (until !== null && !hasLeft && nowMs > until * 1_000) return;\n",

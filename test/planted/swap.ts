@@ -538,8 +538,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a claim that may have left is kept at home late though the other payment stands",
     LATE_CLAIM,
-    "if (!output?.spentBy) return false;",
-    "if (!output?.spentBy) return true;",
+    "if (!output.spentBy) return false;",
+    "if (!output.spentBy) return true;",
     OUTBOX,
     LATE_CLAIM_TEST,
   ),

@@ -79,6 +79,30 @@ test(
   TIMEOUT_MS,
 );
 
+test.each([false, true])(
+  "nor where its swap runs and no node has the receipts of the taker's payment and refund any more (logs are searched for hours: %s)",
+  async (isSearching) => {
+    t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
+    const before = books(t);
+    const { maker, taker, world } = t;
+    const died = dieAtMark(maker);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("the mark", died, 10 * HOUR_MS);
+    const isBack = (): boolean => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentRefund");
+    await world.runUntil("the taker has its payment back", isBack, 10 * HOUR_MS);
+    const shown = shownOf(maker, uuid);
+    Object.assign(maker.link(ETH), { receiptsFrom: world.accountChain(ETH).tip.height, isSearching });
+    await maker.start(ALL);
+    await world.advance(HOUR_MS / 4);
+    maker.link(ETH).isSearching = false;
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    shown.end();
+    expect([outcomes(t, uuid), shown.seen()]).toEqual(["refunded refunded", 0]);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "one that is given up while its swap waits is made anew where the taker's payment still stands when that runs",
   async () => {

@@ -16,6 +16,10 @@ type Case = {
   /** The index has come to the payment. */
   readonly isCovered?: boolean;
   readonly isKnown?: boolean;
+  /** No output of the payment is seen. */
+  readonly isGone?: boolean;
+  /** What the contract says of it then. */
+  readonly unfound?: string;
   /** Strangers show the chain. */
   readonly isGuarded?: boolean;
   /** The spend has the signature of the taker. */
@@ -28,7 +32,8 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
   const chain = {
     status: () => ({ state: chainState }),
     tx: (txid: string) => (seen.isKnown || txid === "refund" ? { txid, raw: new Uint8Array(0) } : undefined),
-    outputs: () => [output],
+    outputs: () => (seen.isGone ? [] : [output]),
+    unfound: () => seen.unfound ?? null,
     ...(seen.isGuarded ? { guard: () => () => undefined } : {}),
   };
   const coin = {
@@ -68,6 +73,8 @@ test.each<readonly [string, Case, number]>([
   ["it has, and the secret was seen before", { spentBy: "refund", wasSeen: true }, 1],
   ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
   ["the claim itself has spent it", { spentBy: "claim" }, 1],
+  ["no node has more of it than that the contract gave it back", { isGone: true, unfound: "refunded", nowSec: LOCK + 1 }, 0],
+  ["no node has more of it than that the contract holds it", { isGone: true, unfound: "unspent", nowSec: LOCK + 1 }, 1],
   ["strangers say so, with the taker's signature", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK + 1 }, 0],
   ["strangers say so, with no signature", { spentBy: "refund", isGuarded: true, nowSec: LOCK + 1 }, 1],
   ["strangers say so, and its lock has not passed", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK }, 1],

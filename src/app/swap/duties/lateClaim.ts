@@ -33,7 +33,9 @@ export function isClaimInVain(task: SwapTask): boolean {
   if (chain.status().state !== "ready" || !task.covered.has("taker")) return !isLocked(task);
   const txid = facts.takerPayment?.txid ?? received.takerPayment?.txid;
   const output = chain.outputs(takerScript(task)).find((o) => o.txid === txid && o.vout === 0);
-  if (!output?.spentBy) return false;
+  // No node may have more of it than what the contract says.
+  if (!output) return chain.unfound?.(takerScript(task)) === "refunded";
+  if (!output.spentBy) return false;
   const spender = output.spentBy.txid;
   if (own.takerPaymentSpend && versionsOf(own.takerPaymentSpend).some((v) => v.txid === spender)) return false;
   const spend = chain.tx(spender);
