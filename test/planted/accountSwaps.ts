@@ -61,8 +61,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment that went back counts as one that stands where nobody has its receipts",
     "src/app/swap/duties/lateClaim.ts",
-    'return chain.unfound?.(takerScript(task)) === "refunded";',
-    "return false;",
+    'coin.chain.unfound?.(takerScript(task)) === "unspent"',
+    "coin.chain.unfound?.(takerScript(task)) != null",
     LATE_CLAIM,
     "src/app/swap/duties/lateClaim.test.ts",
   ),

@@ -109,8 +109,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CRASHED_AT_CLAIM,
     "a claim that never left shows its secret after the other payment is back",
     PUBLISH,
-    '(slot === "takerPaymentSpend" || slot === "claimChild") && (await',
-    "!first && (await",
+    "if (showsSecret && (await",
+    "if (!first && showsSecret && (await",
   ),
   caught(
     "secret",

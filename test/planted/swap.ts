@@ -516,8 +516,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a child takes a claim along that never left, though the other payment is back",
     PUBLISH,
-    '(slot === "takerPaymentSpend" || slot === "claimChild") && (await',
-    'slot === "takerPaymentSpend" && (await',
+    ' || slot === "claimChild";',
+    ";",
     "test/electrum/childOfLateClaim.test.ts",
   ),
   bug(
@@ -538,10 +538,33 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a claim that may have left is kept at home late though the other payment stands",
     LATE_CLAIM,
-    "if (!output.spentBy) return false;",
-    "if (!output.spentBy) return true;",
+    "if (!output?.spentBy) return !chain.guard && !stands(task, coin, output);",
+    "if (!output?.spentBy) return true;",
     OUTBOX,
     LATE_CLAIM_TEST,
+  ),
+  bug(
+    "a claim that was refused since its mark leaves though a reorganisation took the other payment",
+    LATE_CLAIM,
+    "return !chain.guard && !stands(task, coin, output);",
+    "return false;",
+    OUTBOX,
+    LATE_CLAIM_TEST,
+  ),
+  bug(
+    "a claim that was refused since its mark leaves though a reorganisation left the other payment in no block",
+    LATE_CLAIM,
+    ' && notDeep(coin.chain, output.block, depthOf(task.state, "takerPayment")) === null',
+    "",
+    OUTBOX,
+    LATE_CLAIM_TEST,
+  ),
+  bug(
+    "a payment that a reorganisation took is not given to the network while its claim waits",
+    PUBLISH,
+    "if (task.nowSec() <= task.times().takerLock) await bringBackPayment(task, null, signal);",
+    "",
+    OUTBOX,
   ),
   bug(
     "a spend that strangers invent keeps a late claim at home",

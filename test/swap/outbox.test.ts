@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
-import type { StoredEvent } from "../../src/core/swap/events.ts";
+import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
@@ -12,7 +12,7 @@ afterEach(() => world.close());
 
 const seenBy = async (side: SwapWorld["maker"], uuid: string, slot: string): Promise<boolean> =>
   (await side.events(uuid)).some((e) => e.event.type === "tx_seen" && e.event.slot === slot);
-const attempted = async (side: SwapWorld["maker"], uuid: string, slot: "makerPayment" | "takerPayment" | "fee"): Promise<boolean> =>
+const attempted = async (side: SwapWorld["maker"], uuid: string, slot: Slot): Promise<boolean> =>
   (await side.state(uuid)).own[slot]?.attempted === true;
 
 test("a payment marked as started but never sent does not leave hours later: its inputs are spent back instead", async () => {
@@ -394,3 +394,36 @@ test("a payment whose claim has been seen is sent on past its window, not taken 
   held.clear();
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
+
+test.each([
+  ["is lost for good", false],
+  ["comes back", true],
+])(
+  "a maker's claim that its backend refused since the mark waits for the taker's payment that a reorganisation took: it %s",
+  async (_, comesBack) => {
+    world = await SwapWorld.open();
+    const { maker, taker } = world;
+    const chain = world.chain("BBB");
+    maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+    const uuid = await world.start();
+    await world.until("the mark", () => attempted(maker, uuid, "takerPaymentSpend"));
+    await taker.stop();
+    const { facts, own } = await maker.state(uuid);
+    const payment = facts.takerPayment?.txid ?? "";
+    const depth = chain.state.tip.height - (facts.takerPayment?.block?.height ?? 0) + 1;
+    chain.held.add(payment);
+    chain.reorg({ depth, blocks: depth + 1, forget: [payment] });
+    await world.until("the maker misses it", async () => (await maker.state(uuid)).facts.takerPayment === undefined);
+    const before = maker.log.lines.length;
+    maker.rpcOf("BBB").instead.clear();
+    await world.advance(600);
+    const sent = (): readonly unknown[] =>
+      maker.log.lines.slice(before).flatMap(({ event, fields }) => (event === "broadcast" && fields.coin === "BBB" ? [fields.txid] : []));
+    expect(sent()).toContain(payment);
+    expect(sent()).not.toContain(own.takerPaymentSpend?.txid);
+    if (comesBack) chain.held.clear();
+    await world.until("the end", async () => (await world.outcome(maker, uuid)) !== null);
+    expect(await world.outcome(maker, uuid)).toBe(comesBack ? "success" : "refunded");
+    expect(sent().includes(own.takerPaymentSpend?.txid)).toBe(comesBack);
+  },
+);

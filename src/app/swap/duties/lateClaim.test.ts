@@ -16,6 +16,9 @@ type Case = {
   /** The index has come to the payment. */
   readonly isCovered?: boolean;
   readonly isKnown?: boolean;
+  readonly isOnAccount?: boolean;
+  /** Of the payment; one is agreed. */
+  readonly confs?: number;
   /** No output of the payment is seen. */
   readonly isGone?: boolean;
   /** What the contract says of it then. */
@@ -28,16 +31,24 @@ type Case = {
 
 /** What is given of a claim that was marked, to servers that are visited. */
 function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCovered = true, ...seen }: Case): number {
-  const output = { txid: "payment", vout: 0, spentBy: spentBy === null ? null : { txid: spentBy, block: null } };
+  const output = {
+    txid: "payment",
+    vout: 0,
+    block: { height: 1, hash: "h" },
+    spentBy: spentBy === null ? null : { txid: spentBy, block: null },
+  };
   const chain = {
     status: () => ({ state: chainState }),
     tx: (txid: string) => (seen.isKnown || txid === "refund" ? { txid, raw: new Uint8Array(0) } : undefined),
     outputs: () => (seen.isGone ? [] : [output]),
+    confirmations: () => seen.confs ?? 1,
+    isNotarized: () => false,
     unfound: () => seen.unfound ?? null,
     ...(seen.isGuarded ? { guard: () => () => undefined } : {}),
   };
   const coin = {
     chain,
+    relayPolicy: seen.isOnAccount ? "nonce" : "overpay",
     contractScript: () => new Uint8Array(23),
     spends: () => true,
     classifySpend: () => "refund",
@@ -52,6 +63,8 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
       myTakerCoinPub: KEY,
       makerUnits: "1",
       takerUnits: "1",
+      takerConfs: 1,
+      takerNota: false,
     },
     negotiated: { secretHash: "ab".repeat(20), theirStartedAt: 0, makerCoinPub: KEY, takerCoinPub: KEY },
     own: { takerPaymentSpend: { txid: "claim", raw: "01", attempted: true, notAfter: LIMIT } },
@@ -69,12 +82,19 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
 test.each<readonly [string, Case, number]>([
   ["the payment stands, late as it is", {}, 1],
   ["the payment has gone back", { spentBy: "refund" }, 0],
-  ["it has, and the claim is in time", { spentBy: "refund", nowSec: LIMIT }, 1],
+  ["strangers say so, and the claim is in time", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LIMIT }, 1],
+  ["a reorganisation took the payment", { isGone: true, nowSec: LIMIT }, 0],
+  ["one left it less deep than agreed", { confs: 0, nowSec: LIMIT }, 0],
+  ["strangers say so", { isGone: true, isGuarded: true, nowSec: LOCK + 1 }, 1],
   ["it has, and the secret was seen before", { spentBy: "refund", wasSeen: true }, 1],
   ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
   ["the claim itself has spent it", { spentBy: "claim" }, 1],
-  ["no node has more of it than that the contract gave it back", { isGone: true, unfound: "refunded", nowSec: LOCK + 1 }, 0],
-  ["no node has more of it than that the contract holds it", { isGone: true, unfound: "unspent", nowSec: LOCK + 1 }, 1],
+  [
+    "no node has more of it than that the contract gave it back",
+    { isGone: true, isOnAccount: true, unfound: "refunded", nowSec: LOCK + 1 },
+    0,
+  ],
+  ["no node has more of it than that the contract holds it", { isGone: true, isOnAccount: true, unfound: "unspent", nowSec: LOCK + 1 }, 1],
   ["strangers say so, with the taker's signature", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK + 1 }, 0],
   ["strangers say so, with no signature", { spentBy: "refund", isGuarded: true, nowSec: LOCK + 1 }, 1],
   ["strangers say so, and its lock has not passed", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK }, 1],

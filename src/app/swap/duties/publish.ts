@@ -20,7 +20,7 @@ import { whyNotSendPayment } from "./payment.ts";
 import { maySendPayment, paymentSentBy } from "./paymentAtVisits.ts";
 import { formsToSpend, likeliestForm } from "./paymentForms.ts";
 import { renew } from "./renew.ts";
-import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
+import { bringBackPayment, LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
@@ -72,8 +72,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       continue;
     }
     // A child goes with its claim, whose bytes are sent before it.
-    if ((slot === "takerPaymentSpend" || slot === "claimChild") && (await isClaimInVainNow(task, signal))) {
-      task.trouble("the claim is late, nobody has seen it, and the taker's payment is gone or not to be seen: the secret is not shown");
+    const showsSecret = (slot === "takerPaymentSpend" && !isProven) || slot === "claimChild";
+    if (showsSecret && (await isClaimInVainNow(task, signal))) {
+      task.trouble("nobody has seen the claim, and the taker's payment is gone or not to be seen: the secret is not shown");
+      // After its lock it could only go back.
+      if (task.nowSec() <= task.times().takerLock) await bringBackPayment(task, null, signal);
       await task.news(seen, LOOK_MS, signal);
       continue;
     }

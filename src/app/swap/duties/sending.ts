@@ -192,7 +192,7 @@ async function sendForsaken(task: SwapTask, coin: SwapCoin, raw: string, signal:
  * A reorg or a full mempool may have taken the payment that is being claimed: its bytes are put before the network first. The
  * taker's is built on the change of its fee, as a rule, and the taker, whose swap has ended, may send neither any more.
  */
-async function bringBackPayment(task: SwapTask, form: string | null, signal: AbortSignal): Promise<void> {
+export async function bringBackPayment(task: SwapTask, form: string | null, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
   const slot = theirPayment(role);
   const { chain } = task.coin(chainOf(role, slot));
