@@ -35,7 +35,7 @@ async function begin(role: Role, ticker: Ticker, options: ElectrumOptions = {}):
 /** Pays the contract of a payment until its history is refused; all of it is in the next block. */
 function dust(slot: PaymentSlot, state: Awaited<ReturnType<SwapSide["state"]>>): void {
   const ticker = slot === "makerPayment" ? "AAA" : "BBB";
-  const script = world.maker.coin(ticker).contractScript(contractOf(state, slot));
+  const script = (world.maker.coins.utxo(ticker) ?? world.taker.coin(ticker)).contractScript(contractOf(state, slot));
   for (let i = 0; i < LIMIT; i++) expect(world.chain(ticker).payFromFaucet(script, DUST).ok).toBe(true);
 }
 
@@ -187,3 +187,25 @@ test("the balance of an own address that no server tells of any more is read fro
   await world.clock.advance(40_000);
   expect(taker.coin("BBB").oldView()).toMatchObject({ state: "unreachable" });
 });
+
+test.each([
+  ["once the refund is found in its block", 0],
+  ["nor where the blocks since then are too many to be read", 2_000],
+])(
+  "a maker's late claim that never left shows no secret where the contract of the taker's payment, which is back, was paid so often: %s",
+  async (_, blocks) => {
+    const maker = await begin("maker", "BBB");
+    const { taker } = world;
+    for (const { faults } of servers) faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.transaction.broadcast"] });
+    const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+    await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+    await maker.stop();
+    await world.until("the taker's refund is deep", async () => (await taker.state(uuid)).facts.takerPaymentRefund?.confirmed === true);
+    dust("takerPayment", await taker.state(uuid));
+    world.mine("BBB", 1 + blocks);
+    const before = maker.log.lines.length;
+    await maker.restart();
+    expect(await outcomeOf(maker, uuid)).toBe("refunded");
+    expect(maker.log.lines.slice(before).filter((l) => l.event === "broadcast" && l.fields.coin === "BBB")).toEqual([]);
+  },
+);

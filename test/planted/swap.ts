@@ -567,6 +567,14 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "a refund that servers refuse to tell of counts as none when a claim is late",
+    LATE_CLAIM,
+    " || isUnread(task)",
+    "",
+    "test/electrum/dustedContracts.test.ts",
+    LATE_CLAIM_TEST,
+  ),
+  bug(
     "a spend that strangers invent keeps a late claim at home",
     LATE_CLAIM,
     "return !chain.guard || (spend",

@@ -23,6 +23,8 @@ type Case = {
   readonly isGone?: boolean;
   /** What the contract says of it then. */
   readonly unfound?: string;
+  /** How far what servers refuse to tell of the contract was read from blocks. */
+  readonly crowded?: string;
   /** Strangers show the chain. */
   readonly isGuarded?: boolean;
   /** The spend has the signature of the taker. */
@@ -41,6 +43,7 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
     status: () => ({ state: chainState }),
     tx: (txid: string) => (seen.isKnown || txid === "refund" ? { txid, raw: new Uint8Array(0) } : undefined),
     outputs: () => (seen.isGone ? [] : [output]),
+    crowded: () => seen.crowded ?? null,
     confirmations: () => seen.confs ?? 1,
     isNotarized: () => false,
     unfound: () => seen.unfound ?? null,
@@ -100,6 +103,9 @@ test.each<readonly [string, Case, number]>([
   ["strangers say so, and its lock has not passed", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LOCK }, 1],
   ["nobody knows yet what became of it", { isCovered: false, nowSec: LOCK + 1 }, 0],
   ["nobody knows yet, and its lock has not passed", { isCovered: false, nowSec: LOCK }, 1],
+  ["blocks that were not read may have its end", { crowded: "unread", isGuarded: true, nowSec: LOCK + 1 }, 0],
+  ["blocks that are being read may have it", { crowded: "reading", isGuarded: true, nowSec: LOCK + 1 }, 0],
+  ["all blocks that may have its end were read", { crowded: "read", isGuarded: true, nowSec: LOCK + 1 }, 1],
   ["nobody tells what became of it", { chainState: "unreachable", nowSec: LOCK + 1 }, 0],
   ["nobody tells, and its lock has not passed", { chainState: "unreachable", nowSec: LOCK }, 1],
 ])("what servers that are visited get of a maker's claim: %s", (_, state, expected) => {

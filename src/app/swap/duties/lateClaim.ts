@@ -29,14 +29,14 @@ const isLocked = (task: SwapTask): boolean => task.nowSec() <= contractOf(task.s
  * Whether a claim that nobody was seen to have would show the secret and bring nothing, as far as its chain is known: the taker's payment has gone back,
  * or a reorganisation took it. While that stands, the claim goes out, late, too, for it may have left. Before the payment's lock it goes out whatever
  * strangers say: those who were given it and kept it have the secret, and must not keep it from others by what they make up or leave out. After the lock it
- * waits while nobody answers, or an index that begins anew has not come to the payment.
+ * waits while nobody answers, an index that begins anew has not come to the payment, or blocks that were not read may have its end.
  */
 export function isClaimInVain(task: SwapTask): boolean {
   if (!isUnseen(task)) return false;
   const coin = task.coin("taker");
   const { chain } = coin;
   if (chain.guard && isLocked(task)) return false;
-  if (chain.status().state !== "ready" || !task.covered.has("taker")) return !isLocked(task);
+  if (chain.status().state !== "ready" || !task.covered.has("taker") || isUnread(task)) return !isLocked(task);
   const { own, facts, received } = task.state;
   const txid = facts.takerPayment?.txid ?? received.takerPayment?.txid;
   const output = chain.outputs(takerScript(task)).find((o) => o.txid === txid && o.vout === 0);
@@ -45,6 +45,12 @@ export function isClaimInVain(task: SwapTask): boolean {
   if (own.takerPaymentSpend && versionsOf(own.takerPaymentSpend).some((v) => v.txid === spender)) return false;
   const spend = chain.tx(spender);
   return !chain.guard || (spend !== undefined && branchOf(task, coin, "takerPayment", spend, output.txid) === "refund");
+}
+
+/** Servers refuse the history of the contract, and what is in its place was not read: whoever likes can bring that about. */
+function isUnread(task: SwapTask): boolean {
+  const crowded = task.coin("taker").chain.crowded?.(takerScript(task));
+  return crowded === "reading" || crowded === "unread";
 }
 
 /** Whether the taker's payment, which nothing is known to have spent, is as deep as agreed. Of a contract no node may have more than its word. */
