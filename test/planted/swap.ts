@@ -1430,8 +1430,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a swap is forgotten while its fee or payment carries another",
     SETTLED,
-    '(finished === "failed" || isDone) && !isCarrying(task);',
-    'finished === "failed" || isDone;',
+    "(isOverForGood(task.state) || isDone) && !isCarrying(task);",
+    "isOverForGood(task.state) || isDone;",
     FAILED_FEES,
   ),
   bug(
@@ -1444,14 +1444,14 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a fee that a reorganisation undid after its swap failed is not sent again",
     STATE,
-    's.finished === "failed" ? s.own[slot]?.attempted === true : publishing(s, slot)',
+    "isOverForGood(s) ? s.own[slot]?.attempted === true : publishing(s, slot)",
     "publishing(s, slot)",
     FAILED_FEES,
   ),
   bug(
     "a refused fee backs promises",
     SENDING,
-    'if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);',
+    "if (isOverForGood(task.state) && coin.builtOn(raw).size === 0) coin.dropChange(raw);",
     "",
     FAILED_FEES,
   ),
@@ -1467,8 +1467,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "the fee of a failed swap is not sent again",
     STATE,
-    'if (s.finished === "failed") return feeDuties(s);',
-    'if (s.finished === "failed") return [];',
+    "if (isOverForGood(s)) return feeDuties(s);",
+    "if (isOverForGood(s)) return [];",
     FAILED_FEES,
   ),
   bug("the fee of a cancelled swap is not sent again", STATE, ", ...(straight ? [] : feeDuties(s))];", "];", FAILED_FEES),
