@@ -5,6 +5,7 @@ import { toUnits } from "../../src/core/money/rational.ts";
 import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { sleep } from "../../src/ports/clock.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -303,6 +304,77 @@ test("a payment others of ours are built on is not cancelled: that would take th
   );
   expect(await world.outcome(world.maker, first)).toBe("refunded");
   expect(["refunded", "success"]).toContain(await world.outcome(world.maker, second));
+});
+
+test("a payment others are built on, which a reorganisation took until the other side had its own back, is cancelled, and they with it", async () => {
+  world = await SwapWorld.open({ blockSec: null });
+  const { maker, taker } = world;
+  const chain = world.chain("BBB");
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const paid = async (): Promise<string> => {
+    const uuid = await world.start();
+    await world.until("the maker payment", () => seenBy(taker, uuid, "makerPayment"));
+    world.mine("AAA");
+    await world.until("the taker payment", () => seenBy(taker, uuid, "takerPayment"));
+    world.mine("BBB");
+    await world.until("it is in a block", async () => (await taker.state(uuid)).facts.takerPayment?.block != null);
+    return uuid;
+  };
+  const uuids = [await paid(), await paid()];
+  const own = await Promise.all(uuids.map(async (uuid) => (await taker.state(uuid)).own));
+  expect(taker.coin("BBB").builtOn(fromHex(own[0]?.takerPayment?.raw ?? "")).size).toBeGreaterThan(0);
+  await taker.stop();
+  const forget = own.flatMap(({ fee, takerPayment }) => [fee?.txid ?? "", takerPayment?.txid ?? ""]);
+  expect(chain.reorg({ depth: 2, blocks: 3, forget })).toMatchObject({ ok: true });
+  for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).autoMine(20_000);
+  const isBack = async (): Promise<boolean> =>
+    (await Promise.all(uuids.map((uuid) => world.outcome(maker, uuid)))).every((o) => o !== null);
+  await world.until("the maker has its payments back", isBack, 6_000);
+  await taker.restart();
+  const isOver = async (): Promise<boolean> =>
+    (await Promise.all(uuids.map((uuid) => world.outcome(taker, uuid)))).every((o) => o !== null);
+  await world.until("both are done", isOver, 8_000);
+  expect(await Promise.all(uuids.map((uuid) => world.outcome(taker, uuid)))).toEqual(["cancelled", "cancelled"]);
+  for (const tx of own) expect(chain.state.blockOfTx(tx.takerPayment?.txid ?? "")).toBeUndefined();
+});
+
+test("such a payment is sent again, late, too, where what it is for still stands", async () => {
+  world = await SwapWorld.open({ blockSec: null });
+  const { maker, taker } = world;
+  const chain = world.chain("AAA");
+  const uuids = [await world.start()];
+  const isPaid = (uuid = ""): Promise<boolean> => seenBy(maker, uuid, "makerPayment");
+  await world.until("the first payment", () => isPaid(uuids[0]));
+  world.mine("AAA");
+  await world.until("it is in a block", async () => (await maker.state(uuids[0] ?? "")).facts.makerPayment?.block != null);
+  uuids.push(await world.start());
+  await world.until("the second payment", () => isPaid(uuids[1]));
+  await taker.stop();
+  await maker.stop();
+  const own = await Promise.all(uuids.map(async (uuid) => (await maker.state(uuid)).own.makerPayment?.txid ?? ""));
+  expect(chain.reorg({ depth: 1, forget: own })).toMatchObject({ ok: true });
+  world.chain("BBB").mempool.graph.removeWithDescendants((await taker.state(uuids[0] ?? "")).own.fee?.txid ?? "");
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).autoMine(20_000);
+  await world.advance(500);
+  await maker.restart();
+  // As any real one its daemon takes a while to answer.
+  const rpc = maker.rpcOf("BBB");
+  const atOnce = rpc.call.bind(rpc);
+  rpc.judge = () => null;
+  rpc.call = async (...asked) => {
+    await sleep(world.clock, 5);
+    return atOnce(...asked);
+  };
+  // While its fee is not there, it is neither sent nor given up.
+  await world.advance(300);
+  expect([(await maker.state(uuids[0] ?? "")).own.cancel, chain.state.blockOfTx(own[0] ?? "")]).toEqual([undefined, undefined]);
+  maker.rpcOf("BBB").instead.clear();
+  await world.until("it is in a block again", async () => chain.state.blockOfTx(own[0] ?? "") !== undefined, 600);
+  const isOver = async (): Promise<boolean> =>
+    (await Promise.all(uuids.map((uuid) => world.outcome(maker, uuid)))).every((o) => o !== null);
+  await world.until("both are done", isOver, 8_000);
+  expect(await Promise.all(uuids.map((uuid) => world.outcome(maker, uuid)))).toEqual(["refunded", "cancelled"]);
 });
 
 test("a fee and the payment built on it, both evicted, go out again together on the refund road", async () => {

@@ -130,7 +130,7 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
 /** Why a payment must not leave now; null when it may. Where others wait for its nonce no chain is waited for until its limit. */
 function whyNotPay(task: SwapTask, notAfter: number | null, signal: AbortSignal): Promise<string | null> {
   const soon = task.nowSec() + PROOF_SEC;
-  const isSoon = notAfter === null || hasNonce(task, ownPayment(task.state.terms.role));
+  const isSoon = notAfter === null || task.nowSec() > notAfter || hasNonce(task, ownPayment(task.state.terms.role));
   return byLimit(task, isSoon ? soon : notAfter, signal, (s) => whyNotSendPayment(task, s));
 }
 
@@ -210,7 +210,7 @@ async function drop(task: SwapTask, slot: Slot, reason: string): Promise<void> {
 /**
  * An attempted payment that is in no block when its confirmation window closes can only do harm by confirming later: its
  * inputs are spent back to ourselves. The refund stays armed until one of the two is deep. Not cancelled is a payment
- * that others of ours are built on, which would go with it, and one the swap has already used: an honest node does not
+ * that others of ours are built on, which would go with it, unless it stays home for good, and one the swap has already used: an honest node does not
  * take back what it was paid for.
  * @returns whether the payment may be sent (again) now
  */
@@ -231,7 +231,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const failure = { event, reason: isLateByChain(task) ?? `own payment is in no block by ${paymentSentBy(task, known !== undefined)}` };
   // Also where it is decided already: a child that is being stored right now is then known as ours.
   if (!(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;
-  if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;
+  if (isBuiltOnByOthers(task, "paymentChild", raw) && !(await staysHome(task, signal))) return true;
   const built = coin.buildCancel(raw, { paid: BigInt(s.own[slot]?.fee ?? 0), childFees: childFees(task, "paymentChild") });
   if (built.ok) {
     coin.dropChange(raw);
@@ -257,6 +257,15 @@ async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean
   const unsafe = await whyNotPay(task, tx.notAfter, signal);
   if (unsafe) task.trouble(unsafe);
   return unsafe === null;
+}
+
+/**
+ * Whether a payment that nobody is known to have never leaves again: what it is for has gone, and past its own lock that is for good. What is built on it
+ * could not confirm either way.
+ */
+async function staysHome(task: SwapTask, signal: AbortSignal): Promise<boolean> {
+  const { lock } = contractOf(task.state, ownPayment(task.state.terms.role));
+  return task.nowSec() > lock && !(await isStillSafe(task, signal));
 }
 
 /** Whether the own payment is in a block, and nothing speaks against that: where blocks cost nothing, strangers make one up. */
