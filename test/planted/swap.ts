@@ -667,9 +667,17 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a swap is settled before its log says how it ended",
     SETTLED,
-    "  if (finished !== (outcomeOf(task.state) ?? finished)) return false;\n",
+    "  if (finished !== outcomeOf(task.state)) return false;\n",
     "",
     "src/app/swap/isSettled.test.ts",
+  ),
+  bug(
+    "a swap whose end was taken back is settled with the other side's refund",
+    SETTLED,
+    "if (finished !== outcomeOf(task.state)) return false;",
+    "if (finished !== (outcomeOf(task.state) ?? finished)) return false;",
+    "src/app/swap/isSettled.test.ts",
+    "test/swap/deepReorgs.test.ts",
   ),
   bug(
     "a payment others are built on is cancelled",

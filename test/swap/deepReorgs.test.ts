@@ -296,3 +296,24 @@ test.each([
   const { cancel, takerPaymentSpend } = (await maker.state(uuid)).own;
   expect([cancel?.attempted === true, takerPaymentSpend?.attempted === true]).toEqual([!isTraded, isTraded]);
 });
+
+test("a maker whose claim a reorganisation undid while it was away, and whose taker took both back, goes on until its own refund is final", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start({ confs: 1 });
+  await world.until("the maker has its coin", async () => (await world.outcome(maker, uuid)) === "success");
+  const claim = (await fact(maker, uuid, "takerPaymentSpend"))?.txid ?? "";
+  await maker.stop();
+  reorg("BBB", depth("BBB", claim), { forget: [claim] });
+  await world.until("the taker has its own back", async () => (await world.outcome(taker, uuid)) === "refunded", 3_600);
+  await taker.stop();
+  await world.advance(3_600);
+  // The mempools forget its refund: who is done with the swap sends it no more.
+  world.chain("AAA").autoMine(600_000);
+  await maker.restart();
+  const refund = async (): Promise<string> => (await maker.state(uuid)).own.makerPaymentRefund?.txid ?? "";
+  await world.until("its refund is out", async () => world.chain("AAA").mempool.graph.get(await refund()) !== undefined, 600);
+  world.chain("AAA").mempool.graph.removeWithDescendants(await refund());
+  await world.until("the end", async () => (await world.outcome(maker, uuid)) === "refunded", 7_200);
+});

@@ -19,8 +19,8 @@ const WATCH_GONE_SEC = 86_400;
 export function isSettled(task: SwapTask): boolean {
   const { finished, terms } = task.state;
   if (finished === null || !isFeeOver(task)) return false;
-  // Facts of this very look may have turned the end round, and the log does not say so yet.
-  if (finished !== (outcomeOf(task.state) ?? finished)) return false;
+  // Facts of this very look may have taken the end back or turned it round, and the log does not say so yet.
+  if (finished !== outcomeOf(task.state)) return false;
   const isDone =
     (decidingSlots(task).some((slot) => isDeep(task, slot)) || isGoneLong(task)) &&
     restsOn(finished, terms.role).some((slot) => isDeep(task, slot));
