@@ -467,7 +467,8 @@ test("a payment whose claim has been seen is sent on past its window, not taken 
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
-test.each([
+// On Electrum nothing that servers show or leave out keeps a claim at home before the payment's lock (ADR 37).
+test.skipIf(SwapWorld.isElectrum).each([
   ["is lost for good", false],
   ["comes back", true],
 ])(
