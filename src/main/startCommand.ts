@@ -45,8 +45,10 @@ function stopOnSignals(node: RunningNode, options: NodeOptions): void {
 /**
  * By itself Node opens its debugger at SIGUSR1, and whoever can reach loopback reads the keys there. Log rotation is often set to send
  * that signal, and means no such thing.
+ *
+ * @param log where that is told, once there is one
  */
-const keepDebuggerShut = (): void => void process.on("SIGUSR1", () => undefined);
+const keepDebuggerShut = (log: () => Log | null): void => void process.on("SIGUSR1", (signal) => log()?.info("signal_ignored", { signal }));
 
 function reportCrashes(log: Log): void {
   process.on("uncaughtException", (error) => {
@@ -68,7 +70,8 @@ export async function startCommand(
   complain: (line: string) => void,
 ): Promise<number> {
   setPrivateUmask();
-  keepDebuggerShut();
+  let logNow: Log | null = null;
+  keepDebuggerShut(() => logNow);
   const loaded = loadConfig(at);
   if (!loaded.ok) {
     complain(loaded.error);
@@ -87,6 +90,7 @@ export async function startCommand(
     }
   }
   const log = createLog(clock, config.log.level, sinks);
+  logNow = log;
   for (const text of warnings) log.warn("configuration", { text });
 
   let { passphrase } = config;

@@ -5,20 +5,22 @@ import { tempFolder } from "../../test/fakes/tempFolder.ts";
 
 const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
 
-/** Runs a node until it has started, sends it the signal and stops it. */
+/** Runs a node until it has started, sends it the signal, and stops it once its standard error says something of that. */
 async function signalled(signal: NodeJS.Signals): Promise<{ code: number | null; log: string }> {
   const config = { rpc_password: "StrongPass123*", passphrase: "some words", disable_p2p: true, rpcport: 0, coins: [], dbdir: "DB" };
   const cwd = tempFolder();
   const child = spawn(process.execPath, [CLI, "start", "-"], { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   child.stdin.end(JSON.stringify(config));
+  const steps: readonly [RegExp, NodeJS.Signals][] = [
+    [/"started"/, signal],
+    [/"signal_ignored"|Debugger/, "SIGTERM"],
+  ];
   let log = "";
+  let done = 0;
   for await (const part of child.stderr) {
-    const hadStarted = log.includes('"started"');
     log += String(part);
-    if (hadStarted || !log.includes('"started"')) continue;
-    child.kill(signal);
-    setTimeout(() => child.kill("SIGTERM"), 300);
+    for (let step = steps[done]; step?.[0].test(log); step = steps[++done]) child.kill(step[1]);
   }
   return { code: await exited, log };
 }
@@ -26,5 +28,6 @@ async function signalled(signal: NodeJS.Signals): Promise<{ code: number | null;
 test("SIGUSR1, which log rotation is often set to send, opens no debugger", async () => {
   const { code, log } = await signalled("SIGUSR1");
   expect(code).toBe(0);
+  expect(log).toContain('"signal_ignored"');
   expect(log).not.toContain("Debugger");
 });

@@ -80,7 +80,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a signal opens Node's debugger to all users of the machine",
     "src/main/startCommand.ts",
-    "  keepDebuggerShut();\n",
+    "  keepDebuggerShut(() => logNow);\n",
     "",
     "src/main/startSignals.test.ts",
   ),
