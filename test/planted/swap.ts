@@ -495,8 +495,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that was used, and that a reorganisation took back, stays at home because what it is for was taken",
     "src/app/swap/duties/publish.ts",
-    "facts[slot] || isPaidFor(task.state)) return true;\n",
-    "facts[slot]) return true;\n",
+    "facts[slot] || isPaidFor(task.state)) return null;\n",
+    "facts[slot]) return null;\n",
     "test/swap/limits.test.ts",
   ),
   bug(
@@ -700,6 +700,7 @@ export const SWAP: readonly PlantedBug[] = [
     "return !(await",
     OUTBOX,
   ),
+  bug("a payment that came back while it was proven is cancelled", PUBLISH, " && unseenPayment(task) !== null;", ";", OUTBOX),
   bug("a payment past its limit counts as unsafe for that", PUBLISH, " || task.nowSec() > notAfter || hasNonce(", " || hasNonce(", OUTBOX),
   bug(
     "a paid for swap's payment is cancelled",

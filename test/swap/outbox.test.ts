@@ -3,9 +3,11 @@ import { txToChainTx } from "../../src/chain/chainTx.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
 import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
+import type { SwapState } from "../../src/core/swap/swapState.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { sleep } from "../../src/ports/clock.ts";
+import type { FaultyRpc } from "../fakes/faultyRpc.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -306,7 +308,18 @@ test("a payment others of ours are built on is not cancelled: that would take th
   expect(["refunded", "success"]).toContain(await world.outcome(world.maker, second));
 });
 
-test("a payment others are built on, which a reorganisation took until the other side had its own back, is cancelled, and they with it", async () => {
+/** From here on a daemon takes so long for each call, milliseconds. */
+function answersAfter(rpc: FaultyRpc, ms: number): void {
+  const atOnce = rpc.call.bind(rpc);
+  rpc.judge = () => null;
+  rpc.call = async (...asked) => {
+    await sleep(world.clock, ms);
+    return atOnce(...asked);
+  };
+}
+
+/** Two payments of a taker, one on the change of the other, that a reorganisation took; it is down until the maker has its own back. */
+async function chainedPaymentsGone(): Promise<{ readonly uuids: readonly string[]; readonly own: readonly SwapState["own"][] }> {
   world = await SwapWorld.open({ blockSec: null });
   const { maker, taker } = world;
   const chain = world.chain("BBB");
@@ -330,12 +343,34 @@ test("a payment others are built on, which a reorganisation took until the other
   const isBack = async (): Promise<boolean> =>
     (await Promise.all(uuids.map((uuid) => world.outcome(maker, uuid)))).every((o) => o !== null);
   await world.until("the maker has its payments back", isBack, 6_000);
+  return { uuids, own };
+}
+
+test("a payment others are built on, which a reorganisation took until the other side had its own back, is cancelled, and they with it", async () => {
+  const { uuids, own } = await chainedPaymentsGone();
+  const { taker } = world;
+  const chain = world.chain("BBB");
   await taker.restart();
   const isOver = async (): Promise<boolean> =>
     (await Promise.all(uuids.map((uuid) => world.outcome(taker, uuid)))).every((o) => o !== null);
   await world.until("both are done", isOver, 8_000);
   expect(await Promise.all(uuids.map((uuid) => world.outcome(taker, uuid)))).toEqual(["cancelled", "cancelled"]);
   for (const tx of own) expect(chain.state.blockOfTx(tx.takerPayment?.txid ?? "")).toBeUndefined();
+});
+
+test("such a payment is not cancelled where it comes back while the other chain is asked", async () => {
+  const { uuids, own } = await chainedPaymentsGone();
+  const { taker } = world;
+  const chain = world.chain("BBB");
+  answersAfter(taker.rpcOf("AAA"), 1_500);
+  chain.autoMine(null);
+  await taker.restart();
+  answersAfter(taker.rpcOf("AAA"), 10_000);
+  // The taker itself has brought back the fee that it is built on.
+  const back = parseTx(fromHex(own[0]?.takerPayment?.raw ?? ""), chain.params.template.format);
+  expect(back.ok && chain.send(txToChainTx(back.value))).toMatchObject({ ok: true });
+  await world.advance(300);
+  expect((await taker.state(uuids[0] ?? "")).own.cancel).toBeUndefined();
 });
 
 test("such a payment is sent again, late, too, where what it is for still stands", async () => {
@@ -359,13 +394,7 @@ test("such a payment is sent again, late, too, where what it is for still stands
   await world.advance(500);
   await maker.restart();
   // As any real one its daemon takes a while to answer.
-  const rpc = maker.rpcOf("BBB");
-  const atOnce = rpc.call.bind(rpc);
-  rpc.judge = () => null;
-  rpc.call = async (...asked) => {
-    await sleep(world.clock, 5);
-    return atOnce(...asked);
-  };
+  answersAfter(maker.rpcOf("BBB"), 5);
   // While its fee is not there, it is neither sent nor given up.
   await world.advance(300);
   expect([(await maker.state(uuids[0] ?? "")).own.cancel, chain.state.blockOfTx(own[0] ?? "")]).toEqual([undefined, undefined]);

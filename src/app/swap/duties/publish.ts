@@ -248,15 +248,21 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
  * case: an honest node pays for what it took.
  */
 async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean> {
-  const { terms, own, facts } = task.state;
-  const slot = ownPayment(terms.role);
-  const tx = own[slot];
-  if (!tx || facts[slot] || isPaidFor(task.state)) return true;
-  // A disk that is full keeps the index from showing what a backend took.
-  if (task.takenPayment === tx.txid || task.coin(terms.role).chain.tx(tx.txid)) return true;
+  const tx = unseenPayment(task);
+  if (!tx) return true;
   const unsafe = await whyNotPay(task, tx.notAfter, signal);
   if (unsafe) task.trouble(unsafe);
   return unsafe === null;
+}
+
+/** The own payment, where nobody is known to have it, and the swap has not used it. */
+function unseenPayment(task: SwapTask): OwnTx | null {
+  const { terms, own, facts } = task.state;
+  const slot = ownPayment(terms.role);
+  const tx = own[slot];
+  if (!tx || facts[slot] || isPaidFor(task.state)) return null;
+  // A disk that is full keeps the index from showing what a backend took.
+  return task.takenPayment === tx.txid || task.coin(terms.role).chain.tx(tx.txid) ? null : tx;
 }
 
 /**
@@ -265,7 +271,8 @@ async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean
  */
 async function staysHome(task: SwapTask, signal: AbortSignal): Promise<boolean> {
   const { lock } = contractOf(task.state, ownPayment(task.state.terms.role));
-  return task.nowSec() > lock && !(await isStillSafe(task, signal));
+  // To prove takes up to minutes, in which it may have come back.
+  return task.nowSec() > lock && !(await isStillSafe(task, signal)) && unseenPayment(task) !== null;
 }
 
 /** Whether the own payment is in a block, and nothing speaks against that: where blocks cost nothing, strangers make one up. */
