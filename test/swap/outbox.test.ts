@@ -358,7 +358,8 @@ test("a payment others are built on, which a reorganisation took until the other
   for (const tx of own) expect(chain.state.blockOfTx(tx.takerPayment?.txid ?? "")).toBeUndefined();
 });
 
-test("such a payment is not cancelled where it comes back while the other chain is asked", async () => {
+// What it waits for is a daemon that answers late: servers are asked beside each other.
+test.skipIf(SwapWorld.isElectrum)("such a payment is not cancelled where it comes back while the other chain is asked", async () => {
   const { uuids, own } = await chainedPaymentsGone();
   const { taker } = world;
   const chain = world.chain("BBB");
@@ -366,9 +367,13 @@ test("such a payment is not cancelled where it comes back while the other chain 
   chain.autoMine(null);
   await taker.restart();
   answersAfter(taker.rpcOf("AAA"), 10_000);
-  // The taker itself has brought back the fee that it is built on.
-  const back = parseTx(fromHex(own[0]?.takerPayment?.raw ?? ""), chain.params.template.format);
-  expect(back.ok && chain.send(txToChainTx(back.value))).toMatchObject({ ok: true });
+  const [fee, payment] = [own[0]?.fee, own[0]?.takerPayment].map((sent) => {
+    const tx = parseTx(fromHex(sent?.raw ?? ""), chain.params.template.format);
+    return tx.ok ? txToChainTx(tx.value) : expect.fail("it does not parse");
+  });
+  // The taker itself may have brought back the fee.
+  if (fee && !chain.mempool.graph.get(fee.txid)) chain.send(fee);
+  expect(payment && chain.send(payment)).toMatchObject({ ok: true });
   await world.advance(300);
   expect((await taker.state(uuids[0] ?? "")).own.cancel).toBeUndefined();
 });
