@@ -104,6 +104,12 @@ export function expectChange(who: string, coin: string, before: Wealth, after: W
   expect(fits, `${who}: ${coin} changed by ${toDecimalString(by)}, wanted ${toDecimalString(wanted)} less at most ${cost}`).toBe(true);
 }
 
+/**
+ * Most that the miners get of a payment which is taken back, a fiftieth and a tenth of it (`feeCap`). Locks of seconds leave so little time that fees
+ * come near it where the machine is slow.
+ */
+export const mostForRefund = (payment: string): string => toDecimalString(mul(decimal(payment), decimal("0.12")));
+
 /** What a finished swap must have done to both sides: the coins changed hands, and nothing but fees is missing. */
 export function expectTraded(t: Trade, before: Sides, after: Sides, minerFees = "0.002"): void {
   const pays = paid(t);
