@@ -162,8 +162,15 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a refused version is all that is ever offered",
     SENDING,
-    "if (refusal()) await sendOlder(task, slot, form, version.txid, signal);",
+    "if (refusal() && this.#older.isDue(OLDER_MS)) await sendOlder(task, slot, form, version.txid, signal);",
     "",
+    "test/swap/feeVersions.test.ts",
+  ),
+  bug(
+    "a dozen versions of a refused spend are offered every few seconds",
+    SENDING,
+    "if (refusal() && this.#older.isDue(OLDER_MS)) await",
+    "if (refusal()) await",
     "test/swap/feeVersions.test.ts",
   ),
   bug(

@@ -199,6 +199,32 @@ test("a payment that missed its time while its daemon was away stays home, thoug
   await world.taker.restart();
 });
 
+// Of five servers several are offered each.
+test.skipIf(SwapWorld.isElectrum)(
+  "while a backend refuses everything, the versions of a refund that were replaced are offered to it once a minute",
+  async () => {
+    world = await SwapWorld.withPolicy("replace");
+    const uuid = await world.start();
+    await world.until("the taker pays", () => left(world.taker, uuid, "takerPayment"));
+    await world.maker.stop();
+    await world.until("it is in a block", async () => (await world.taker.state(uuid)).facts.takerPayment?.confirmed === true);
+    const offered: string[] = [];
+    const refused: DaemonError = { kind: "rpc", code: -26, message: "66: mempool min fee not met" };
+    world.taker.rpcOf("BBB").judge = (method, [raw]) => {
+      if (method !== "sendrawtransaction") return null;
+      offered.push(String(raw));
+      return err(refused);
+    };
+    await world.until("four versions", async () => (await versions(world.taker, uuid, "takerPaymentRefund")).length >= 4, 40_000);
+    offered.length = 0;
+    await world.advance(600);
+    const counts = (await versions(world.taker, uuid, "takerPaymentRefund")).map(({ raw }) => offered.filter((o) => o === raw).length);
+    const older = counts.slice(0, 3);
+    expect(Math.min(...older)).toBeGreaterThan(5);
+    expect(Math.max(...older)).toBeLessThanOrEqual(11);
+  },
+);
+
 test("a refund that was refused for hours and raised each time is sent in a cheaper version when the daemon finds the last one absurd", async () => {
   world = await SwapWorld.withPolicy("replace");
   const uuid = await world.start();

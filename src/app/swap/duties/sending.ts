@@ -19,6 +19,8 @@ import { renew } from "./renew.ts";
 export const RETRY_MS = 5_000;
 /** A cancellation is refused until the payment has left the mempool, or for good. */
 const CANCEL_RETRY_MS = 30_000;
+/** Versions that were replaced, of which there may be a dozen, are offered this often while the newest is refused. */
+const OLDER_MS = 60_000;
 /** A transaction the backend has is sent again this often until it confirms; mempools forget. */
 const REPEAT_MS = 120_000;
 /** News of the chain and of this swap wakes who sends; without any it looks this often: fees and time limits follow the clock. */
@@ -31,6 +33,7 @@ export class Sending {
   readonly #form: string | null;
   readonly #coin: SwapCoin;
   readonly #pause: OfferPause;
+  readonly #older: Repeater;
   #sent = null as { readonly txid: string; readonly repeat: Repeater } | null;
   #isRefused = false;
 
@@ -40,6 +43,7 @@ export class Sending {
     this.#form = form;
     this.#coin = task.coin(chainOf(task.state.terms.role, slot));
     this.#pause = new OfferPause(slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS);
+    this.#older = new Repeater(task.deps.clock);
   }
 
   /** A backend refused the present version, and none is known to be in a mempool. */
@@ -77,7 +81,7 @@ export class Sending {
     const unknownMs = pauseMs();
     if (mayLeave && !isInBlock(task, slot, form) && repeat.isDue(isKnown ? Math.max(REPEAT_MS, others * REPEAT_MS) : unknownMs)) {
       await this.#send(version, isKnown, signal);
-      if (refusal()) await sendOlder(task, slot, form, version.txid, signal);
+      if (refusal() && this.#older.isDue(OLDER_MS)) await sendOlder(task, slot, form, version.txid, signal);
     }
     const isOut = !mayLeave || coin.chain.tx(version.txid) !== undefined || isInBlock(task, slot, form);
     return isOut ? LOOK_MS : Math.min(LOOK_MS, repeat.leftMs(pauseMs()));
