@@ -2,6 +2,7 @@ import { hkdfSync } from "node:crypto";
 import { chainOf, contractOf, depthOf } from "../../src/app/swap/contracts.ts";
 import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
 import { isChildSlot, ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
+import { versionsOf } from "../../src/core/swap/swapState.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import type { BroadcastOutcome } from "../../src/ports/chain.ts";
@@ -233,14 +234,27 @@ export class Watch {
     for (const point of tx?.spends ?? []) if (this.#spentBy.get(point)?.txid === tx?.txid) this.#spentBy.delete(point);
   }
 
-  /** Rule "secret": the maker shows it only when the taker's payment stands as deep as agreed and there is time left. */
+  /**
+   * Rule "secret": the maker shows it only when the taker's payment stands as deep as agreed and there is time left. Whether it stands is asked until
+   * the chain has a claim, but of what is seen through servers or account nodes: those who were given one and kept it have the secret (ADR 37); and
+   * not while a daemon is away, which hears of none.
+   */
   #checkReveal(swap: SwapRecord, side: SwapSide): void {
-    if (this.#revealed.has(swap.uuid)) return;
+    const isFirst = !this.#revealed.has(swap.uuid);
     this.#revealed.add(swap.uuid);
+    const { takerCoin } = side.terms;
+    const node = this.#world.node(side.node);
+    const hasDaemon = this.facts(takerCoin).kind === "utxo" && node.serverLine(takerCoin) === undefined;
+    const isAway = node.node.coins.active(takerCoin)?.chain.status().state !== "ready";
+    const claim = side.state.own.takerPaymentSpend;
+    const chainHas = (txid: string): boolean => this.#out.has(txid) || this.depth(side, "takerPaymentSpend", txid) > 0;
+    const isOut = claim !== undefined && versionsOf(claim).some(({ txid }) => chainHas(txid));
+    if (!isFirst && (!hasDaemon || isAway || isOut)) return;
     this.checked("secret");
     const early = (text: string): void => this.violate("secret", `${side.node} reveals the secret of the swap although ${text}`, swap.uuid);
     const wrong = swap.misled.has(side.node) ? null : this.#unfit(side, "takerPayment");
     if (wrong !== null) early(wrong);
+    if (!isFirst) return;
     const limit = limitsOf(side).revealBy;
     const lateSec = this.#lateSec(limit);
     // One that was marked in time may have left then: whoever has seen it has the secret.

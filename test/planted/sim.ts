@@ -32,6 +32,7 @@ const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
 const SENDING = "src/app/swap/duties/sending.ts";
 const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
+const LATE_CLAIM = "src/app/swap/duties/lateClaim.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const OUTPUTS = "src/app/coin/ownOutputs.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
@@ -55,6 +56,8 @@ const CRASHED_AT_CLAIM = "--seed 2 --makers 2 --takers 6 --coins 2 --hours 0.6 -
 /** Blocks undone while daemons refuse what is sent. */
 const REFUSED_DEEP =
   "--seed 3 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 80 --outside 80% --kinds crash,daemon_down,daemon_refuses,lost_reply,reorg,forget";
+/** The same, where one refuses a claim. */
+const CLAIM_REFUSED = REFUSED_DEEP.replace("--seed 3", "--seed 6");
 /** Processes that die while their daemons refuse what they send. */
 const REFUSED =
   "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 400 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 12";
@@ -111,6 +114,14 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     PUBLISH,
     "if (showsSecret && (await",
     "if (!first && showsSecret && (await",
+  ),
+  caught(
+    "secret",
+    CLAIM_REFUSED,
+    "a claim that its daemon refuses shows its secret after a reorganisation took the other payment",
+    LATE_CLAIM,
+    "return !chain.guard && !stands(task, coin, output);",
+    "return false;",
   ),
   caught(
     "secret",
