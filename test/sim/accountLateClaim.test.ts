@@ -80,6 +80,33 @@ test(
 );
 
 test.each([false, true])(
+  "nor in its time while a reorganisation has taken that payment; once it stands again the claim goes (while the swap still waits: %s)",
+  async (isWaiting) => {
+    const { uuid, before } = await diedAtMark();
+    const { maker, taker, world } = t;
+    taker.crash();
+    const chain = world.accountChain(ETH);
+    const paid = taker.events(uuid).flatMap((e) => (ownTxOf(e)?.slot === "takerPayment" ? (ownTxOf(e) ?? []) : []));
+    const txid = paid[0]?.txid ?? "";
+    const height = chain.find(txid)?.block?.height ?? Number.NaN;
+    expect(chain.reorg(chain.tip.height - height + 1, { forget: [txid] }).ok).toBe(true);
+    const shown = shownOf(maker, uuid);
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 12);
+    expect(shown.seen()).toBe(0);
+    await taker.start(ALL);
+    if (isWaiting) await world.runUntil("the claim has left", () => shown.seen() > 0, HOUR_MS / 2);
+    shown.end();
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([false, true])(
   "nor where its swap runs and no node has the receipts of the taker's payment and refund any more (logs are searched for hours: %s)",
   async (isSearching) => {
     t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
@@ -104,14 +131,16 @@ test.each([false, true])(
 );
 
 test(
-  "one that is given up while its swap waits is made anew where the taker's payment still stands when that runs",
+  "one that is late goes while its swap waits where the taker's payment still stands: it may have left before the process died",
   async () => {
     const { uuid, before } = await diedAtMark();
     const { maker, taker, world } = t;
     taker.crash();
     await world.advance(2 * HOUR_MS);
     await maker.start(NO_UTXO);
-    await world.advance(HOUR_MS / 4);
+    await world.advance(HOUR_MS / 10);
+    const claims = maker.events(uuid).flatMap((e) => (ownTxOf(e)?.slot === "takerPaymentSpend" ? (ownTxOf(e) ?? []) : []));
+    expect(claims.some(({ txid }) => world.accountChain(ETH).find(txid)?.block != null)).toBe(true);
     maker.crash();
     await maker.start(ALL);
     await world.runUntil("the maker has claimed", () => maker.outcome(uuid) === "success", HOUR_MS);

@@ -111,6 +111,12 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
   ],
   ["a maker's claim that never left, of a payment it takes back", "maker", [SIGNED, DECIDED], { c1: 0 }],
   ["a maker's claim that may yet leave", "maker", [SIGNED], {}],
+  [
+    "a maker's claim that may have left, for as long as its payment is there",
+    "maker",
+    sent("takerPaymentSpend", "c1", UNTIL),
+    { c1: null },
+  ],
 ])("what a swap that waits leaves to its account: %s", (_, role, events, expected) => {
   const own = role === "maker" ? terms : swapTerms("taker", { makerCoin: "UTXO", takerCoin: "ACCOUNT" });
   const stored = fold([{ type: "started", terms: own }, negotiated, ...events]);

@@ -49,7 +49,7 @@ export class StoredFunds {
   readonly #goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
   readonly #cancels = new Set<() => void>();
-  #renewing: Promise<void> = Promise.resolve();
+  #renewing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   /**
@@ -131,7 +131,7 @@ export class StoredFunds {
   entrust(uuid: string, coin: SwapCoin): void {
     const needs = this.#needs.get(uuid);
     if (!needs) return;
-    for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend, until));
+    for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend));
     if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);
   }
 
@@ -179,34 +179,57 @@ export class StoredFunds {
   }
 
   /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
-  #renewal(uuid: string, spend: Spend, until: number | null): (coin: SwapCoin) => Promise<void> {
+  #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<string | null> {
     let nextMs = Number.NEGATIVE_INFINITY;
     return async (coin) => {
+      const { slot, raws, txids, showsSecret } = spend;
+      const [newest = null] = txids.slice(-1);
+      const hasLeft = showsSecret && raws.some((raw) => coin.hasLeft?.(raw));
+      if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {
+        // Once it is, it is taken back at once.
+        nextMs = Number.NEGATIVE_INFINITY;
+        return null;
+      }
       const nowMs = this.#clock.nowMs();
-      if (nowMs < nextMs || !this.#needs.has(uuid)) return;
+      if (nowMs < nextMs || !this.#needs.has(uuid)) return newest;
       nextMs = nowMs + RENEW_MS;
-      const { slot, raws } = spend;
-      const hasLeft = until !== null && raws.some((raw) => coin.hasLeft?.(raw));
-      // To ask about it shows what is in it.
-      if (until !== null && !hasLeft && nowMs > until * 1_000) return;
-      const [newest] = raws.slice(-1);
-      const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
-      // A cancellation is for its nonce alone.
-      if (missed !== null && slot === "cancel") return;
       try {
-        if (hasLeft) return await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));
-        const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
-        for (const raw of raws) {
-          if (isHopeless) coin.giveUp?.(raw, false);
-          else coin.takeBack?.(raw);
-        }
-        // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
-        const isFit = missed === null ? !isHopeless : isHopeless === false;
-        await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
+        if (hasLeft) await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));
+        else return (await this.#renewOrGiveUp(uuid, spend, coin)) ?? newest;
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
+      return newest;
     };
+  }
+
+  /**
+   * Whether a claim that nobody was seen to have may be sent, late, too, for it may have left: where the payment has gone, to send it, or to ask about it,
+   * would show the secret for nothing. Until the payment is back it holds up nothing.
+   */
+  async #isPayable({ raws }: Spend, coin: SwapCoin): Promise<boolean> {
+    const [newest] = raws.slice(-1);
+    const ask = async (signal: AbortSignal): Promise<boolean | null> => (newest && coin.isClaimable?.(newest, signal)) ?? null;
+    const isThere = await withDeadline(this.#clock, TRY_MS, undefined, ask).catch(() => null);
+    if (isThere === false) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
+    return isThere === true;
+  }
+
+  /** @returns the id of the version that was made; null: none was */
+  async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null> {
+    const { slot, raws } = spend;
+    const [newest] = raws.slice(-1);
+    const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
+    // A cancellation is for its nonce alone.
+    if (missed !== null && slot === "cancel") return null;
+    const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
+    for (const raw of raws) {
+      if (isHopeless) coin.giveUp?.(raw, false);
+      else coin.takeBack?.(raw);
+    }
+    // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
+    const isFit = missed === null ? !isHopeless : isHopeless === false;
+    return this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
   }
 
   /**
@@ -231,14 +254,14 @@ export class StoredFunds {
   }
 
   /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#renewing.then(work);
     // The next one goes on whatever came of this one; the caller of this one is told.
     this.#renewing = mine.catch(() => undefined);
     return mine;
   }
 
-  /** Somebody has a claim that was to leave in time: it goes on late, also after a start, when nodes and pools may tell nothing of it any more. */
+  /** Somebody has the secret: the claim goes on as any other, also after a start, when nodes and pools may tell nothing of it any more. */
   async #noteLeft(uuid: string, { slot, txids }: Spend, coin: SwapCoin): Promise<void> {
     const [newest = ""] = txids.slice(-1);
     const txid = txids.find((id) => coin.chain.tx(id)) ?? newest;
@@ -254,8 +277,8 @@ export class StoredFunds {
     this.entrust(uuid, coin);
   }
 
-  /** What is stored comes first. */
-  async #renew(uuid: string, { slot, txids }: Spend, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
+  /** What is stored comes first. @returns the id of the version that was made; null: none was */
+  async #renew(uuid: string, { slot, txids }: Spend, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<string | null> {
     const nowSec = (): number => Math.floor(this.#clock.nowMs() / 1_000);
     if (isHopeless) {
       let isTried = false;
@@ -264,7 +287,7 @@ export class StoredFunds {
         return null;
       });
       // Of the versions before a start only the newest is followed.
-      if (!isTried || (missed !== null && (await this.#wentThrough(txids, coin)))) return;
+      if (!isTried || (missed !== null && (await this.#wentThrough(txids, coin)))) return null;
     }
     let built: OwnSignedTx | null = null;
     const state = await this.#goOn(uuid, (s, log) => {
@@ -275,13 +298,13 @@ export class StoredFunds {
     const before = this.#needs.get(uuid);
     // The answer to the write may be lost: whoever reads the log next finds it there.
     if (!state && made) coin.releaseInputs(made.raw);
-    if (!state || !before || this.#isClosed) return;
-    const newest = state.own[slot]?.raw;
-    const isNews = newest !== undefined && before.entrusted.every(({ raw }) => toHex(raw) !== newest);
-    if (!isNews) return;
+    if (!state || !before || this.#isClosed) return null;
+    const newest = state.own[slot];
+    if (!newest || before.entrusted.some(({ raw }) => toHex(raw) === newest.raw)) return null;
     const held = slot === ownClaim(state.terms.role) ? this.#claimReservations.get(uuid) : undefined;
-    held?.coin.useClaimGas?.(held.reservation, fromHex(newest));
+    held?.coin.useClaimGas?.(held.reservation, fromHex(newest.raw));
     this.#entrustAnew(uuid, before, state, coin);
+    return newest.txid;
   }
 
   /** Nothing comes of it any more. */

@@ -16,12 +16,14 @@ import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 
-/** A claim, refund or cancellation, and all its versions. */
-export type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[]; readonly txids: readonly string[] };
-/**
- * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. One with a time limit that somebody has by then is
- * sent on.
- */
+/** A claim, refund or cancellation, and all its versions. `showsSecret`: nobody was seen to have it, and there is a secret in it. */
+export type Spend = {
+  readonly slot: Slot;
+  readonly raws: readonly Uint8Array[];
+  readonly txids: readonly string[];
+  readonly showsSecret: boolean;
+};
+/** `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. */
 type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Spend | null };
 
 /** Versions of one transaction. `ticker`: of the coin it was signed for. */
@@ -122,7 +124,10 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     if (!tx) return [];
     const isSpend = slot !== "fee" && slot !== payment;
     const versions = versionsOfSlot(s, slot);
-    const spend = isSpend ? { slot, raws: versions.map((v) => fromHex(v.raw)), txids: versions.map((v) => v.txid) } : null;
+    // Nobody has seen it, perhaps, and nobody sees here what became of the other payment.
+    const showsSecret = slot === ownClaim(role) && mayShowSecret(s);
+    const [raws, txids] = [versions.map((v) => fromHex(v.raw)), versions.map((v) => v.txid)];
+    const spend = isSpend ? { slot, raws, txids, showsSecret } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {
@@ -134,9 +139,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
-    // Nobody sees here whether the other payment has gone back: a claim that never left would show the secret for it.
-    const isLimited = (slot === payment && !isPaidFor(s)) || (slot === ownClaim(role) && mayShowSecret(s));
-    return [{ raw: fromHex(tx.raw), until: isLimited ? notAfter : null, spend }];
+    return [{ raw: fromHex(tx.raw), until: slot === payment && !isPaidFor(s) ? notAfter : null, spend }];
   });
 }
 

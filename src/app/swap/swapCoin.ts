@@ -279,9 +279,14 @@ export interface SwapCoin extends TradingCoin {
    * is over, because everything later of the account waits for it. Only of transactions the same account signed.
    * @param until unix seconds; null: it is wanted for ever; 0: nobody wants it
    * @param renew called at each block, with a coin of the account: has a dearer version stored, and entrusted in its place, where one is due, or one with
-   * another nonce where it has missed its own; rejects never. Null: it is not replaced
+   * another nonce where it has missed its own; the id of the one that may be sent at this block, or null; rejects never. Null: it is not replaced
    */
-  entrust?(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<void>) | null): void;
+  entrust?(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<string | null>) | null): void;
+  /**
+   * Whether the contract holds what a claim asks for, as a majority of its nodes says, who do not get to see the secret for that; null where nobody says.
+   * Only coins that have `entrust` have it.
+   */
+  isClaimable?(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null>;
   /**
    * Whether the chain would refuse a claim or refund that was sent, as a majority of its nodes says; null where nobody says. Only coins that have `entrust`
    * have it.

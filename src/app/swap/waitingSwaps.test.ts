@@ -31,9 +31,15 @@ let isFull: boolean;
 let taken: number;
 let waiting: WaitingSwaps;
 /** What is asked for unsent versions at each block. */
-let renew: ((coin: SwapCoin) => Promise<void>) | null;
+let renew: ((coin: SwapCoin) => Promise<string | null>) | null;
 /** All that was ever asked for them. */
-let renewals: ((coin: SwapCoin) => Promise<void>)[];
+let renewals: ((coin: SwapCoin) => Promise<string | null>)[];
+/** The contract holds what the claim asks for; null: nobody says. */
+let isThere: boolean | null;
+/** No pool has anything with its nonce. */
+let holdsUp: boolean;
+/** Whether the chain was asked what it would do with the claim. */
+let wasTried: boolean;
 /** The chain would refuse what was sent. */
 let isHopeless: boolean | null;
 /** A block has used the nonce of what was sent, and shows nothing of it. */
@@ -57,6 +63,9 @@ beforeEach(() => {
   renew = null;
   renewals = [];
   isHopeless = false;
+  isThere = true;
+  holdsUp = true;
+  wasTried = false;
   hasMissed = false;
   givenUp = new Map();
   watched = new Set();
@@ -78,7 +87,12 @@ beforeEach(() => {
       if (made) renewals.push(made);
     },
     handBack: () => undefined,
-    isHopeless: async () => isHopeless,
+    isHopeless: async () => {
+      wasTried = true;
+      return isHopeless;
+    },
+    isClaimable: async () => isThere,
+    holdsUp: () => holdsUp,
     hasMissed: () => hasMissed,
     hasLeft: () => hasLeft,
     giveUp: (raw: Uint8Array, isRefused: boolean) => void givenUp.set(toHex(raw), isRefused),
@@ -167,20 +181,42 @@ test("what a swap that waits has sent is made dearer when gas is, stored before 
   expect(done).toHaveLength(3);
 });
 
-test.each([true, false])(
-  "a claim that was to leave in time is made dearer after its limit only where nodes took it, which is stored: %s",
-  async (isTaken) => {
+/** A block of the account's chain, half a minute after the last. @returns what may be sent at it */
+async function sentAt(): Promise<string | null | undefined> {
+  await clock.advance(30_000);
+  return renew?.(active.get("ACCOUNT") ?? expect.fail("no coin"));
+}
+
+test.each([
+  { word: false, isFree: true },
+  { word: false, isFree: false },
+  { word: null, isFree: true },
+])(
+  "a claim that nobody was seen to have is neither sent nor asked about while the contract does not hold its payment ($word; nonce free: $isFree)",
+  async ({ word, isFree }) => {
     add(SENT);
-    hasLeft = isTaken;
-    await block();
-    hasLeft = false;
-    await clock.advance(600_000);
+    holdsUp = isFree;
+    expect([await sentAt(), wasTried]).toEqual(["c1", true]);
+    wasTried = false;
+    isThere = word;
     perKb = 2_000_000n;
-    await block();
-    expect(told).toEqual(isTaken ? ["tx_seen", "tx_replaced"] : []);
-    expect(fold(stored.map(({ event }) => event)).isSecretSeen).toBe(isTaken);
+    expect([await sentAt(), await sentAt(), wasTried, told]).toEqual([null, null, false, []]);
+    expect([...givenUp]).toEqual(word === false && isFree ? [["c1", true]] : []);
+    isThere = true;
+    expect([await sentAt(), givenUp.size, told]).toEqual(["c2", 0, ["tx_replaced"]]);
   },
 );
+
+test("nor is it held back late, for it may have left; once nodes took it that is stored, and the contract is asked no more", async () => {
+  add(SENT);
+  await clock.advance(600_000);
+  expect(await sentAt()).toBe("c1");
+  hasLeft = true;
+  isThere = false;
+  expect(await sentAt()).toBe("c1");
+  hasLeft = false;
+  expect([await sentAt(), told, fold(stored.map(({ event }) => event)).isSecretSeen]).toEqual(["c1", ["tx_seen"], true]);
+});
 
 test("the claim and the refund of one swap are both made dearer at the same block", async () => {
   const contracts = { own: "44".repeat(20), fallback: null };
@@ -198,7 +234,7 @@ test("the claim and the refund of one swap are both made dearer at the same bloc
   await clock.advance(30_000);
   await Promise.all(renewals.map((made) => made(coin)));
   const replaced = stored.flatMap(({ event }) => (event.type === "tx_replaced" ? [event.raw] : []));
-  expect(replaced).toEqual(["c2", "d2"]);
+  expect(replaced.toSorted()).toEqual(["c2", "d2"]);
 });
 
 test("what the chain would refuse is given up and not made dearer, until it would not: its payment went back while nobody looked", async () => {

@@ -28,6 +28,6 @@ test("of what a waiting swap left all versions are watched: a pool may have an o
   if (!first || !second) expect.fail("nothing was signed");
   const watched = vi.spyOn(chain, "watchTx");
   swapCoin.lockNonce?.(first.raw);
-  swapCoin.entrust?.(second.raw, null, async () => undefined);
+  swapCoin.entrust?.(second.raw, null, async () => null);
   expect(watched.mock.calls.map(([txid]: readonly unknown[]) => txid).toSorted()).toEqual([first.txid, second.txid].toSorted());
 });

@@ -19,6 +19,7 @@ import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
 import { mostNeeded } from "./foundGas.ts";
 import { priceOf } from "./gasBid.ts";
+import { isClaimable } from "./isClaimable.ts";
 import { greatestCost, outgoingOf } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
@@ -187,6 +188,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (tried.ok) return false;
     return tried.error.kind === "Reverted" ? true : null;
   }
+  isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
+    return isClaimable(this.coin.account, this.#own(claim), signal);
+  }
   hasMissed(sent: Uint8Array): boolean {
     const { chain, address } = this.coin.account;
     const { tx, txid } = this.#own(sent);
@@ -271,7 +275,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   lockNonce(raw: Uint8Array): void {
     if (this.#ofAccount(raw)) this.coin.account.nonces.adopt(raw);
   }
-  entrust(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<void>) | null): void {
+  entrust(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<string | null>) | null): void {
     const signed = this.#ofAccount(raw);
     if (!signed) return;
     const { chain, nonces } = this.coin.account;

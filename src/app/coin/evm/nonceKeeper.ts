@@ -166,10 +166,11 @@ export class NonceKeeper {
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
     const renewals = nonces.renewals().values();
+    const mayLeave = new Set<string | null>();
     const renewInTurn = async (): Promise<void> => {
       for (const renew of renewals) {
         if (signal.aborted) return;
-        await renew();
+        mayLeave.add(await renew());
       }
     };
     await Promise.all(Array.from({ length: RENEWED_AT_ONCE }, renewInTurn));
@@ -178,11 +179,8 @@ export class NonceKeeper {
       const { txid, raw, tx } = signed;
       // What pools have may be the version before.
       const isBehind = renew !== null && tx.nonce < pendingNonce && !nonces.isOut(txid);
-      const isOver = untilMs !== null && clock.nowMs() >= untilMs && !(renew !== null && nonces.hasLeft(signed));
-      // Of what had to leave in time and pools have something in its place of, the next look shows whether it is this.
-      if (isOver && (renew === null || tx.nonce >= pendingNonce)) nonces.giveUp(txid, true);
-      else if (isOver) continue;
-      else if (tx.nonce === pendingNonce || isBehind) {
+      if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);
+      else if ((tx.nonce === pendingNonce || isBehind) && (renew === null || mayLeave.has(txid))) {
         const outcome = await chain.broadcast(raw, signal);
         if (outcome.kind === "accepted" || outcome.kind === "already_known") nonces.noteTaken(raw);
         log.info("sent_for_swap", { coin: chain.ticker, txid, nonce: String(tx.nonce), outcome: outcome.kind });

@@ -209,7 +209,7 @@ export class NonceLedger {
   }
 
   /** Its swap waits for its other coin, and cannot see to it: the account's keeper does, until `handBack`. See `EntrustedTx`. */
-  entrust(txid: string, untilMs: number | null, renew: (() => Promise<void>) | null = null): void {
+  entrust(txid: string, untilMs: number | null, renew: EntrustedTx["renew"] = null): void {
     this.#swapTxs.entrust(txid, { untilMs, renew });
   }
 
@@ -218,7 +218,7 @@ export class NonceLedger {
   }
 
   /** What has versions of entrusted transactions made, of those, too, that have missed their nonce; of none that went through in any version. */
-  renewals(): readonly (() => Promise<void>)[] {
+  renewals(): readonly NonNullable<EntrustedTx["renew"]>[] {
     const isDone = ({ tx }: SignedEvmTx): boolean =>
       this.othersAt(tx.nonce).some((other) => samePayment(other.tx, tx) && this.#deps.chain.tx(other.txid)?.receipt?.succeeded === true);
     return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew && !isDone(signed) ? [renew] : []));

@@ -181,7 +181,7 @@ test("no other version is asked for of what went through in an older one; what a
   const ledger = await open();
   const [older, newer, filler] = [pay(0n), pay(0n, 1n, 20n), pay(0n, 0n)];
   for (const { raw } of [older, newer, filler]) ledger.adopt(raw);
-  const renew = async (): Promise<void> => undefined;
+  const renew = async (): Promise<string | null> => null;
   ledger.entrust(newer.txid, null, renew);
   let mined = older;
   const block = { height: 100, hash: "ab".repeat(32) };
