@@ -479,6 +479,14 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "a claim that a backend took stays home after the payment's lock while the disk is full",
+    "src/app/swap/duties/lateClaim.ts",
+    "!task.taken.has(txid) && ",
+    "",
+    "src/app/swap/duties/lateClaim.test.ts",
+    "test/sim/fullDisk.test.ts",
+  ),
+  bug(
     "the maker is told of a payment that nobody has when its own is gone",
     PAYMENT,
     "(maySendPayment(task, false) && !isForNothing(task))",

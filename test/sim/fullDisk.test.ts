@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { ownTxOf } from "../../sim/run/swapBook.ts";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { StorageError } from "../../src/ports/sql.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import { buy, COINS, match, offer, tradingWorld } from "./trade.ts";
+import { buy, COINS, match, offer, REL, tradingWorld } from "./trade.ts";
 
 const SEED = 77_001;
 const MINUTE_MS = 60_000;
@@ -98,5 +99,36 @@ test("a disk that is full for ten minutes, at any moment of a swap, costs nothin
     expectNobodyLost(t, uuid, before);
     expect([maker, taker].map(reserved), moment).toEqual([0n, 0n]);
   }
+  await world.close();
+});
+
+test("a claim that its daemon took while the disk was full, and forgot, is sent again after the payment's lock, too: its secret is out", async () => {
+  const t = await tradingWorld({ seed: SEED, pollMs: 15_000 });
+  const { world, maker, taker } = t;
+  const before = purses(t);
+  const { chain } = world.chain(REL);
+  let claim = { txid: "", raw: "" };
+  maker.onEvent = (event) => {
+    const own = ownTxOf(event);
+    if (own?.slot === "takerPaymentSpend") claim = own;
+    if (event.type === "tx_attempted" && event.slot === "takerPaymentSpend") maker.diskFull = true;
+  };
+  let sent = 0;
+  maker.onBroadcast = (_ticker, when, raw) => {
+    if (when !== "after" || raw !== claim.raw) return;
+    sent++;
+    if (maker.diskFull) chain.mempool.graph.removeWithDescendants(claim.txid);
+  };
+  const uuid = await match(t, "4", "0.5");
+  await world.runUntil("the claim was taken", () => sent > 0, HOUR_MS);
+  taker.crash();
+  await world.advance(3 * HOUR_MS);
+  const [late] = [sent];
+  await world.advance(HOUR_MS / 4);
+  expect(sent - late).toBeGreaterThan(3);
+  maker.diskFull = false;
+  await taker.start(COINS);
+  await world.runUntil("the swap ends for both", () => isOver(t, uuid), LIMIT_MS);
+  expectNobodyLost(t, uuid, before);
   await world.close();
 });

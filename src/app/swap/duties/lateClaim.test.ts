@@ -13,6 +13,8 @@ type Case = {
   readonly chainState?: string;
   /** It, or the taker's claim, was seen once. */
   readonly wasSeen?: boolean;
+  /** A backend took the claim in this run. */
+  readonly wasTaken?: boolean;
   /** The index has come to the payment. */
   readonly isCovered?: boolean;
   readonly isKnown?: boolean;
@@ -78,7 +80,8 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
     isSecretSeen: seen.wasSeen === true,
   };
   const covered = new Set(isCovered ? ["taker"] : []);
-  const task = { state, covered, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
+  const taken = new Set(seen.wasTaken ? ["claim"] : []);
+  const task = { state, covered, taken, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
   return ownSpends(task, "takerPayment").flat().length;
 }
 
@@ -91,6 +94,7 @@ test.each<readonly [string, Case, number]>([
   ["strangers say so", { isGone: true, isGuarded: true, nowSec: LOCK + 1 }, 1],
   ["it has, and the secret was seen before", { spentBy: "refund", wasSeen: true }, 1],
   ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
+  ["it has, and a backend took the claim before", { spentBy: "refund", wasTaken: true }, 1],
   ["the claim itself has spent it", { spentBy: "claim" }, 1],
   [
     "no node has more of it than that the contract gave it back",

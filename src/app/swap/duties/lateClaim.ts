@@ -17,7 +17,7 @@ function isUnseen(task: SwapTask): boolean {
   const claim = task.state.own.takerPaymentSpend;
   if (!claim || claim.notAfter === null || !mayShowSecret(task.state)) return false;
   const { chain } = task.coin("taker");
-  return versionsOf(claim).every(({ txid }) => chain.tx(txid) === undefined);
+  return versionsOf(claim).every(({ txid }) => !task.taken.has(txid) && chain.tx(txid) === undefined);
 }
 
 const takerScript = (task: SwapTask): Uint8Array => task.coin("taker").contractScript(contractOf(task.state, "takerPayment"));

@@ -262,7 +262,7 @@ function unseenPayment(task: SwapTask): OwnTx | null {
   const tx = own[slot];
   if (!tx || facts[slot] || isPaidFor(task.state)) return null;
   // A disk that is full keeps the index from showing what a backend took.
-  return task.takenPayment === tx.txid || task.coin(terms.role).chain.tx(tx.txid) ? null : tx;
+  return task.taken.has(tx.txid) || task.coin(terms.role).chain.tx(tx.txid) ? null : tx;
 }
 
 /**
