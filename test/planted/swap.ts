@@ -494,6 +494,22 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "the taker is told of a payment that nobody has when the dex fee is gone",
+    VISITS,
+    "? feeGone(task) !== null : ",
+    "? false : ",
+    OUTBOX,
+    VISITS_TEST,
+  ),
+  bug(
+    "the other side is told of a payment that nobody has while nobody tells whether what it is for stands",
+    VISITS,
+    'if (chain.status().state !== "ready") return true;',
+    "",
+    OUTBOX,
+    VISITS_TEST,
+  ),
+  bug(
     "servers that are visited get a payment that nobody has when what it is for is gone",
     VISITS,
     "|| isForNothing(task) ||",
@@ -510,8 +526,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "servers that are visited do not get a payment that was used already",
     "src/app/swap/duties/paymentAtVisits.ts",
-    " || facts.takerPayment || isPaidFor(task.state)",
-    " || facts.takerPayment",
+    "if (facts[slot] || isPaidFor(task.state) || ",
+    "if (facts[slot] || ",
     "src/app/swap/duties/paymentAtVisits.test.ts",
   ),
   bug(

@@ -85,6 +85,51 @@ test("a taker's payment that its backend refused since the mark does not leave o
   expect([state.blockOfTx(own.takerPayment?.txid ?? ""), mempool.graph.get(own.takerPayment?.txid ?? "")]).toEqual([undefined, undefined]);
 });
 
+/** A side whose backend takes nothing from the mark of its payment on, and the messages with that payment that it sends. */
+async function refusedSinceMark(role: "maker" | "taker"): Promise<{ readonly uuid: string; readonly told: () => number }> {
+  const side = world.side(role);
+  const [ticker, slot, type] =
+    role === "maker" ? (["AAA", "makerPayment", "MakerPayment"] as const) : (["BBB", "takerPayment", "TakerPayment"] as const);
+  world.lose(world.side(role === "maker" ? "taker" : "maker"), (m) => m.type === type);
+  const uuid = await world.start();
+  side.rpcOf(ticker).instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  await world.until("the mark", () => attempted(side, uuid, slot));
+  return { uuid, told: () => world.sent(side, uuid).filter((m) => m.type === type).length };
+}
+
+test("nor is a maker's told of once the dex fee has gone: its taker would have it mined, and swap for no fee", async () => {
+  world = await SwapWorld.open({ blockSec: null });
+  const { maker, taker } = world;
+  const { uuid, told } = await refusedSinceMark("maker");
+  const fee = (await maker.state(uuid)).received.fee?.txid ?? "";
+  const refuse = { ok: false, error: { kind: "rpc", code: -26, message: "txn-mempool-conflict" } } as const;
+  for (const side of [maker, taker]) side.rpcOf("BBB").instead.set("sendrawtransaction", refuse);
+  world.chain("BBB").mempool.graph.removeWithDescendants(fee);
+  await world.until("the maker misses it", () => maker.coin("BBB").chain.tx(fee) === undefined, 60);
+  const before = told();
+  await world.advance(300);
+  expect(told() - before).toBe(0);
+});
+
+test.each([
+  ["maker", "BBB"],
+  ["taker", "AAA"],
+] as const)("nor is a %s's while nobody tells whether what it is for still stands", async (role, other) => {
+  world = await SwapWorld.open();
+  const { uuid, told } = await refusedSinceMark(role);
+  world.side(role).rpcOf(other).down = true;
+  await world.until("it is noticed", () => world.side(role).coin(other).chain.status().state !== "ready", 120);
+  const before = told();
+  await world.advance(90);
+  expect(told() - before).toBe(0);
+  world.side(role).rpcOf(other).down = false;
+  world
+    .side(role)
+    .rpcOf(role === "maker" ? "AAA" : "BBB")
+    .instead.clear();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 /**
  * A maker whose claim was marked and never sent is away until the taker has taken its payment back. `sent`: what it broadcasts there since.
  * @param away what happens to it meanwhile

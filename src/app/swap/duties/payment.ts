@@ -281,7 +281,8 @@ export async function tell(task: SwapTask, what: "fee" | "payment", signal: Abor
 
 /**
  * Whether the other side may get the bytes of the own payment, for it can have it mined. One that a backend has is out; one that nobody may have
- * leaves by no message when it may not be sent any more: it is taken back, and a maker whose own payment is back by then would claim it all the same.
+ * leaves by no message when it may not be sent (any more): it is taken back, and a maker whose own payment is back by then would claim it all the same, as a
+ * taker would one for which it pays no fee.
  */
 function mayTellPayment(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;

@@ -18,6 +18,10 @@ type Case = {
   /** By the blocks of the maker's chain. */
   readonly chainSec?: number;
   readonly isKnown?: boolean;
+  /** The chain on which what the payment is for is. */
+  readonly otherState?: string;
+  /** The chain has the dex fee that the maker was told of. */
+  readonly hasFee?: boolean;
   readonly isBuiltOnFee?: boolean;
 };
 
@@ -29,12 +33,16 @@ function given({
   chainSec = 0,
   isKnown = false,
   isBuiltOnFee = true,
+  otherState = "ready",
+  hasFee = true,
 }: Case): readonly string[] {
-  const status = () => ({ tip: { medianTimePastSec: chainSec } });
-  const coin = { spends: () => isBuiltOnFee, chain: { tx: () => (isKnown ? {} : undefined), status } };
+  const status = () => ({ state: otherState, tip: { medianTimePastSec: chainSec } });
+  const tx = (txid: string) => ((txid === "fee" ? hasFee : isKnown) ? {} : undefined);
+  const coin = { spends: () => isBuiltOnFee, sameTx: () => true, chain: { tx, status, confirmations: () => 0 } };
   const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY, takerLock: TAKER_LOCK });
-  const state = { own, facts: { makerPayment: { confirmed: true }, ...facts }, terms: { role } };
-  const task = { state, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
+  const known = role === "taker" ? { makerPayment: { confirmed: true } } : {};
+  const state = { own, facts: { ...known, ...facts }, received: { fee }, terms: { role, dexFeePubkey: "02" } };
+  const task = { state, taken: new Set(), coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
   return ownPayments(task).map(({ txid }) => txid);
 }
 
@@ -44,6 +52,8 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["it has", { own: { fee, takerPayment: payment } }, ["fee", "payment"]],
   ["it is not built on the fee", { own: { fee, takerPayment: payment }, isBuiltOnFee: false }, ["payment"]],
   ["a maker's", { role: "maker", own: { makerPayment: payment } }, ["payment"]],
+  ["a maker's, and the dex fee has gone", { role: "maker", own: { makerPayment: payment }, hasFee: false }, []],
+  ["nobody tells whether the maker's stands", { own: { fee, takerPayment: payment }, otherState: "unreachable" }, []],
   ["the maker's has gone", { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined } }, []],
   [
     "it has, and was claimed before",

@@ -4,6 +4,7 @@ import type { OwnSpend } from "../../../ports/chain.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { feeGone } from "./fee.ts";
 import { isLateByChain } from "./lockTimes.ts";
 
 /**
@@ -22,13 +23,18 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
   task.nowSec() <= paymentSentBy(task, isKnown) && isLateByChain(task) === null;
 
 /**
- * Taker: whether what the payment is for stands no more, as a reorganisation leaves it, while nobody is known to have the payment yet: it must not leave
- * as long as it is so, though it was proven when its mark was stored. What was used already is paid for all the same.
+ * Whether nobody is known to have the payment, and what it is for, proven when its mark was stored, stands no more as far as is known: the maker's payment, as
+ * a reorganisation leaves it, or the dex fee. It must not leave as long as it is so, nor while nobody tells. What was used already is paid for all the same.
  */
 export function isForNothing(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
-  if (terms.role !== "taker" || facts.makerPayment?.confirmed || facts.takerPayment || isPaidFor(task.state)) return false;
-  return task.coin("taker").chain.tx(own.takerPayment?.txid ?? "") === undefined;
+  const slot = ownPayment(terms.role);
+  const txid = own[slot]?.txid ?? "";
+  if (facts[slot] || isPaidFor(task.state) || task.taken.has(txid)) return false;
+  if (task.coin(terms.role).chain.tx(txid) !== undefined) return false;
+  const { chain } = task.coin(terms.role === "maker" ? "taker" : "maker");
+  if (chain.status().state !== "ready") return true;
+  return terms.role === "maker" ? feeGone(task) !== null : !facts.makerPayment?.confirmed;
 }
 
 /**
