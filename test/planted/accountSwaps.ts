@@ -76,6 +76,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "a payment that never left is sent while its swap waits, though nobody sees what it is for",
+    NEEDS,
+    "unseen: isOpen && !fact ? tx.txid : null }",
+    "unseen: null }",
+    "test/sim/accountUnseenPayment.test.ts",
+  ),
+  bug(
+    "a payment that nodes have stays home while its swap waits",
+    FUNDS,
+    "(c.hasLeft?.(raw) ? unseen : null)",
+    "(c.hasLeft?.(raw) ? null : null)",
+    FUNDS_TEST,
+  ),
+  bug(
     "a claim that was named for no block is sent all the same",
     KEEPER,
     "(renew === null || mayLeave.has(txid))",
@@ -99,8 +113,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that may have left before a crash is given up at its limit while its swap waits",
     NEEDS,
-    "until: slot === payment && !isPaidFor(s) ? notAfter : null, spend }];",
-    "until: (slot === payment && !isPaidFor(s)) || showsSecret ? notAfter : null, spend }];",
+    "until: isOpen ? notAfter : null, spend,",
+    "until: isOpen || showsSecret ? notAfter : null, spend,",
     LATE_CLAIM,
     FUNDS_TEST,
   ),
@@ -424,13 +438,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     '(slot !== "fee" || isFeeMoot !== null)',
     FUNDS_TEST,
   ),
-  bug(
-    "a payment is sent for a swap that waits past its time",
-    NEEDS,
-    "slot === payment && !isPaidFor(s) ? notAfter",
-    "slot === payment && isPaidFor(s) ? notAfter",
-    FUNDS_TEST,
-  ),
+  bug("a payment is sent for a swap that waits past its time", NEEDS, "isOpen ? notAfter : null, spend,", "null, spend,", FUNDS_TEST),
   bug(
     "what never left is sent for a swap that waits",
     NEEDS,
@@ -1260,7 +1268,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a confirmed claim that a reorganisation drops is not sent again while its swap waits for a coin",
     NEEDS,
-    "return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend }] : [];",
+    "return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend, unseen: null }] : [];",
     "return [];",
     FUNDS_TEST,
     NONCES,
@@ -1268,8 +1276,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a confirmed claim that a reorganisation drops is sent again as it was alone while its swap waits for a coin",
     NEEDS,
-    "[...before, { raw: fromHex(tx.raw), until: null, spend }]",
-    "[...before, { raw: fromHex(tx.raw), until: null, spend: null }]",
+    "[...before, { raw: fromHex(tx.raw), until: null, spend, unseen: null }]",
+    "[...before, { raw: fromHex(tx.raw), until: null, spend: null, unseen: null }]",
     NONCES,
   ),
   bug(

@@ -19,6 +19,10 @@ let freed: number;
 let entrusted: Map<string, number | null>;
 /** What is stored when a claim was to be dropped; null: nothing could be. */
 let dropped: SwapState | null;
+/** Names what may be sent at a block; by bytes. */
+let asked: Map<string, ((coin: SwapCoin) => Promise<string | null>) | null>;
+/** Nodes have it. */
+let hasLeft: boolean;
 let whileDropping: () => void;
 let released: string[];
 let held: number;
@@ -31,6 +35,8 @@ beforeEach(() => {
   freed = 0;
   entrusted = new Map();
   dropped = null;
+  asked = new Map();
+  hasLeft = false;
   whileDropping = () => undefined;
   released = [];
   held = 0;
@@ -45,7 +51,11 @@ const coin = (): SwapCoin =>
     lockNonce: () => undefined,
     dropChange: () => undefined,
     freeNonce: () => void freed++,
-    entrust: (raw: Uint8Array, until: number | null) => void entrusted.set(toHex(raw), until),
+    hasLeft: () => hasLeft,
+    entrust: (raw: Uint8Array, until: number | null, renew: (coin: SwapCoin) => Promise<string | null>) => {
+      entrusted.set(toHex(raw), until);
+      asked.set(toHex(raw), renew);
+    },
     handBack: (raw: Uint8Array) => void entrusted.delete(toHex(raw)),
     reserveAgain: () => [],
     releaseInputs: (raw: Uint8Array) => void released.push(toHex(raw)),
@@ -126,6 +136,20 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
   expect(Object.fromEntries(entrusted)).toEqual(expected);
   funds.handOver(own.uuid, c, c, stored);
   expect([...entrusted]).toEqual([]);
+});
+
+test("a payment that nobody was seen to have is sent for a swap that waits only where nodes have it; one that was seen, as it is", async () => {
+  const own = swapTerms("taker", { makerCoin: "UTXO", takerCoin: "ACCOUNT" });
+  const add = (...events: SwapEvent[]): void => {
+    funds.add(own.uuid, fold([{ type: "started", terms: own }, negotiated, ...sent("takerPayment", "a1", UNTIL), ...events]));
+    funds.take(coin());
+  };
+  add();
+  expect(await asked.get("a1")?.(coin())).toBe(null);
+  hasLeft = true;
+  expect(await asked.get("a1")?.(coin())).toBe("a1");
+  add(seen("takerPayment", "a1"));
+  expect(asked.get("a1")).toBe(null);
 });
 
 test("what cannot be read of one swap is told of, and the coin comes with all that the others need of it", () => {

@@ -131,7 +131,10 @@ export class StoredFunds {
   entrust(uuid: string, coin: SwapCoin): void {
     const needs = this.#needs.get(uuid);
     if (!needs) return;
-    for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend));
+    for (const { raw, until, spend, unseen } of needs.entrusted) {
+      const onceLeft = async (c: SwapCoin): Promise<string | null> => (c.hasLeft?.(raw) ? unseen : null);
+      coin.entrust?.(raw, until, spend ? this.#renewal(uuid, spend) : unseen === null ? null : onceLeft);
+    }
     if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);
   }
 

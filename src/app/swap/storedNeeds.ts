@@ -23,8 +23,16 @@ export type Spend = {
   readonly txids: readonly string[];
   readonly showsSecret: boolean;
 };
-/** `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. */
-type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Spend | null };
+/**
+ * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen to
+ * have, which is sent only where nodes have it; null of all else.
+ */
+type Entrusted = {
+  readonly raw: Uint8Array;
+  readonly until: number | null;
+  readonly spend: Spend | null;
+  readonly unseen: string | null;
+};
 
 /** Versions of one transaction. `ticker`: of the coin it was signed for. */
 export type Unsent = { readonly slot: Slot; readonly ticker: string; readonly raws: readonly Uint8Array[] };
@@ -132,14 +140,16 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {
       const confirmed = versionsOf(tx).filter((v) => v.txid === fact.txid && v.txid !== tx.txid);
-      const before = confirmed.map((v) => ({ raw: fromHex(v.raw), until: null, spend: null }));
-      return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend }] : [];
+      const before = confirmed.map((v) => ({ raw: fromHex(v.raw), until: null, spend: null, unseen: null }));
+      return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend, unseen: null }] : [];
     }
     const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
-    if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null }));
+    if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null, unseen: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
-    return [{ raw: fromHex(tx.raw), until: slot === payment && !isPaidFor(s) ? notAfter : null, spend }];
+    const isOpen = slot === payment && !isPaidFor(s);
+    // What was proven of the other side when its mark was stored may have gone since.
+    return [{ raw: fromHex(tx.raw), until: isOpen ? notAfter : null, spend, unseen: isOpen && !fact ? tx.txid : null }];
   });
 }
 

@@ -279,7 +279,7 @@ export interface SwapCoin extends TradingCoin {
    * is over, because everything later of the account waits for it. Only of transactions the same account signed.
    * @param until unix seconds; null: it is wanted for ever; 0: nobody wants it
    * @param renew called at each block, with a coin of the account: has a dearer version stored, and entrusted in its place, where one is due, or one with
-   * another nonce where it has missed its own; the id of the one that may be sent at this block, or null; rejects never. Null: it is not replaced
+   * another nonce where it has missed its own; the id of the one that may be sent at this block, or null; rejects never. Null: it is not replaced, and sent as it is
    */
   entrust?(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<string | null>) | null): void;
   /**

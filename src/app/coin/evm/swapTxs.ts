@@ -7,7 +7,7 @@ const KEEP_IN_ALL = 1_000;
 
 /**
  * Of a swap that waits for its other coin. `untilMs`: unix milliseconds until which it is sent, then it is given up; null: for ever. `renew` has another
- * version take its place where one is due, and names the one that may be sent at this block, or none; null: it is never replaced.
+ * version take its place where one is due, and names the one that may be sent at this block, or none; null: it is never replaced, and may be sent.
  */
 export type EntrustedTx = { readonly signed: SignedEvmTx } & Trust;
 type Trust = { readonly untilMs: number | null; readonly renew: (() => Promise<string | null>) | null };
