@@ -90,6 +90,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     FUNDS_TEST,
   ),
   bug(
+    "a claim that nobody has leaves after a start before its payment was looked at",
+    "src/app/swap/duties/lateClaim.ts",
+    'while (!task.covered.has("taker") && !s.aborted) await',
+    "while (task.covered.size > 2) await",
+    LATE_CLAIM,
+  ),
+  bug(
     "a claim that was named for no block is sent all the same",
     KEEPER,
     "(renew === null || mayLeave.has(txid))",

@@ -59,6 +59,17 @@ async function diedAtMark(): Promise<{ readonly uuid: string; readonly before: R
   return { uuid, before };
 }
 
+/** The taker, that is away from here on, has a payment no more, as a deep reorganisation leaves it. @returns its id */
+function loseTakersPayment(uuid: string): string {
+  t.taker.crash();
+  const chain = t.world.accountChain(ETH);
+  const paid = t.taker.events(uuid).flatMap((e) => (ownTxOf(e)?.slot === "takerPayment" ? (ownTxOf(e) ?? []) : []));
+  const txid = paid[0]?.txid ?? "";
+  const height = chain.find(txid)?.block?.height ?? Number.NaN;
+  expect(chain.reorg(chain.tip.height - height + 1, { forget: [txid] }).ok).toBe(true);
+  return txid;
+}
+
 test(
   "a maker's claim that never left shows no secret while its swap waits for its other coin and the taker's payment is back",
   async () => {
@@ -84,12 +95,7 @@ test.each([false, true])(
   async (isWaiting) => {
     const { uuid, before } = await diedAtMark();
     const { maker, taker, world } = t;
-    taker.crash();
-    const chain = world.accountChain(ETH);
-    const paid = taker.events(uuid).flatMap((e) => (ownTxOf(e)?.slot === "takerPayment" ? (ownTxOf(e) ?? []) : []));
-    const txid = paid[0]?.txid ?? "";
-    const height = chain.find(txid)?.block?.height ?? Number.NaN;
-    expect(chain.reorg(chain.tip.height - height + 1, { forget: [txid] }).ok).toBe(true);
+    loseTakersPayment(uuid);
     const shown = shownOf(maker, uuid);
     await maker.start(NO_UTXO);
     await world.advance(HOUR_MS / 12);
@@ -101,6 +107,29 @@ test.each([false, true])(
     await maker.start(ALL);
     await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
     expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([false, true])(
+  "nor where its swap runs again, before anybody has looked at the payment (it comes back: %s)",
+  async (comesBack) => {
+    const { uuid, before } = await diedAtMark();
+    const { maker, taker, world } = t;
+    const payment = loseTakersPayment(uuid);
+    // Else the maker would bring it back.
+    maker.onBroadcast = (_ticker, when) => void (when === "after" && world.accountChain(ETH).pool.remove(payment));
+    const shown = shownOf(maker, uuid);
+    await maker.start(ALL);
+    if (comesBack) await world.advance(HOUR_MS / 6);
+    else await world.runUntil("the maker has its own back", () => maker.outcome(uuid) !== null, 10 * HOUR_MS);
+    shown.end();
+    expect([maker.outcome(uuid), shown.seen()]).toEqual([comesBack ? null : "refunded", 0]);
+    maker.onBroadcast = () => undefined;
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe(comesBack ? "success success" : "refunded cancelled");
     await audit(t, [uuid], before, 4_000_000n);
   },
   TIMEOUT_MS,

@@ -8,6 +8,8 @@ import { branchOf } from "./provenSpend.ts";
 
 /** A backend that is away keeps whoever asks waiting: before the payment's lock it is waited for no longer. */
 const LOOK_MS = 10_000;
+/** News of the chain tell that an index has come to the payment; without any it is asked so often. */
+const COVERED_MS = 1_000;
 
 /**
  * Whether a claim of the maker was marked and never seen by anybody: the process died between the mark and the sending, perhaps, or its backend
@@ -63,7 +65,11 @@ function stands(task: SwapTask, coin: SwapCoin, output: SeenOutput | undefined):
 export async function isClaimInVainNow(task: SwapTask, signal: AbortSignal): Promise<boolean> {
   if (!isUnseen(task)) return false;
   const { chain } = task.coin("taker");
-  const look = (s: AbortSignal): Promise<void> => chain.refresh(s, { scripts: [takerScript(task)] });
+  const look = async (s: AbortSignal): Promise<void> => {
+    // After a start nobody has come to the payment yet.
+    while (!task.covered.has("taker") && !s.aborted) await task.news(task.seen("chain"), COVERED_MS, signal);
+    await chain.refresh(s, { scripts: [takerScript(task)] });
+  };
   if (!isLocked(task)) await look(signal);
   else if (!chain.guard) {
     await withDeadline(task.deps.clock, LOOK_MS, signal, look).catch((cause: unknown) => {
