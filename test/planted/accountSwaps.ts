@@ -97,6 +97,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LATE_CLAIM,
   ),
   bug(
+    "a claim that stays home for its payment holds up its account, its swap's own refund, too",
+    "src/app/swap/duties/idleSpends.ts",
+    'isPublished && !(slot === "takerPaymentSpend" && isClaimInVain(task))',
+    "isPublished",
+    LATE_CLAIM,
+  ),
+  bug(
     "a claim that was named for no block is sent all the same",
     KEEPER,
     "(renew === null || mayLeave.has(txid))",

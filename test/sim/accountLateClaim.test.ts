@@ -6,7 +6,7 @@ import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { books, outcomes } from "./accountAudit.ts";
 import { audit } from "./accountRun.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
 const TIMEOUT_MS = 120_000;
@@ -50,11 +50,11 @@ function shownOf(node: SimNode, uuid: string): { readonly seen: () => number; re
 }
 
 /** A swap whose maker died right after the mark of its claim. */
-async function diedAtMark(): Promise<{ readonly uuid: string; readonly before: ReturnType<typeof books> }> {
+async function diedAtMark(base: Ticker = UTXO): Promise<{ readonly uuid: string; readonly before: ReturnType<typeof books> }> {
   t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
   const before = books(t);
   const died = dieAtMark(t.maker);
-  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  const uuid = await match(t, base, ETH, "4", "0.5");
   await t.world.runUntil("the mark", died, 10 * HOUR_MS);
   return { uuid, before };
 }
@@ -113,9 +113,9 @@ test.each([false, true])(
 );
 
 test.each([false, true])(
-  "nor where its swap runs again, before anybody has looked at the payment (it comes back: %s)",
+  "nor where its swap runs again; the claim holds up nothing of its account meanwhile, of two coins on one not its payment's refund either (the taker's comes back: %s)",
   async (comesBack) => {
-    const { uuid, before } = await diedAtMark();
+    const { uuid, before } = await diedAtMark(TOKEN);
     const { maker, taker, world } = t;
     const payment = loseTakersPayment(uuid);
     // Else the maker would bring it back.

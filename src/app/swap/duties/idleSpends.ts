@@ -3,11 +3,12 @@ import { duties, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { isClaimInVain } from "./lateClaim.ts";
 
 /**
- * Gives up own claims and refunds that this swap does not send any more: a claim whose secret stays here, and whatever spends a payment
+ * Gives up own claims and refunds that this swap does not send any more, or not now: a claim whose secret stays here, and whatever spends a payment
  * that is spent. Where transactions have nonces, everything later of the account would wait for them, the refund or claim of this very
- * swap, too, and it ends only with that one. What is sent again after a reorganisation counts again.
+ * swap, too, and it ends only with that one. What is sent again, after a reorganisation, say, counts again.
  */
 export function giveUpIdle(task: SwapTask): void {
   const { role } = task.state.terms;
@@ -15,7 +16,8 @@ export function giveUpIdle(task: SwapTask): void {
     const coin = task.coin(chainOf(role, slot));
     const tx = task.state.own[slot];
     if (!tx || coin.relayPolicy !== "nonce" || task.state.facts[slot]?.confirmed) continue;
-    const isSent = duties(task.state).some((duty) => duty.do === "publish" && duty.slot === slot);
+    const isPublished = duties(task.state).some((duty) => duty.do === "publish" && duty.slot === slot);
+    const isSent = isPublished && !(slot === "takerPaymentSpend" && isClaimInVain(task));
     for (const { raw } of versionsOf(tx)) {
       if (isSent) coin.takeBack?.(fromHex(raw));
       else coin.giveUp?.(fromHex(raw), true);
