@@ -104,6 +104,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LATE_CLAIM,
   ),
   bug(
+    "a claim that nobody has goes while its swap waits though its own payment can go back",
+    NEEDS,
+    "s.facts[payment]?.block ? makerLock : null;",
+    "s.facts[payment]?.block ? null : null;",
+    WAITING_TEST,
+  ),
+  bug(
     "a claim that was named for no block is sent all the same",
     KEEPER,
     "(renew === null || mayLeave.has(txid))",
@@ -452,7 +459,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     '(slot !== "fee" || isFeeMoot !== null)',
     FUNDS_TEST,
   ),
-  bug("a payment is sent for a swap that waits past its time", NEEDS, "isOpen ? notAfter : null, spend,", "null, spend,", FUNDS_TEST),
+  bug(
+    "a payment is sent for a swap that waits past its time",
+    NEEDS,
+    "until: isOpen ? notAfter : null, spend,",
+    "until: null, spend,",
+    FUNDS_TEST,
+  ),
   bug(
     "what never left is sent for a swap that waits",
     NEEDS,

@@ -479,6 +479,14 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "a maker back after both locks takes both payments",
+    "src/app/swap/duties/lateClaim.ts",
+    "if (isOursReturnable(task)) return true;",
+    "",
+    OUTBOX,
+    "src/app/swap/duties/lateClaim.test.ts",
+  ),
+  bug(
     "a claim that a backend took stays home after the payment's lock while the disk is full",
     "src/app/swap/duties/lateClaim.ts",
     "!task.taken.has(txid) && ",

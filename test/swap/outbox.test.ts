@@ -192,6 +192,23 @@ test("a claim that was marked in time goes out late where the taker's payment st
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("nor does it go once the maker's own payment can go back, while nobody was seen to have it: the maker would take both", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  await taker.stop();
+  await maker.stop();
+  await world.advance(1_500);
+  maker.rpcOf("BBB").instead.clear();
+  await maker.restart();
+  await world.until("the maker's end", async () => (await world.outcome(maker, uuid)) !== null);
+  await world.advance(120);
+  await taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
+});
+
 test.each([
   ["taker", "BBB", "fee"],
   ["maker", "AAA", "makerPayment"],

@@ -16,12 +16,16 @@ import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 
-/** A claim, refund or cancellation, and all its versions. `showsSecret`: nobody was seen to have it, and there is a secret in it. */
+/**
+ * A claim, refund or cancellation, and all its versions. `showsSecret`: nobody was seen to have it, and there is a secret in it; `until`: unix seconds after
+ * which such a one stays home, for the own payment goes back instead (`lateClaim.ts`); null: for ever.
+ */
 export type Spend = {
   readonly slot: Slot;
   readonly raws: readonly Uint8Array[];
   readonly txids: readonly string[];
   readonly showsSecret: boolean;
+  readonly until: number | null;
 };
 /**
  * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen to
@@ -125,7 +129,7 @@ export function unsentOf(s: SwapState): Unsent | null {
 function entrustedOf(s: SwapState): Needs["entrusted"] {
   const { role } = s.terms;
   const payment = ownPayment(role);
-  const { makerPaymentConfirmedBy, revealBy } = deadlinesOf(s);
+  const { makerPaymentConfirmedBy, revealBy, makerLock } = deadlinesOf(s);
   const published = duties(s).flatMap((duty) => (duty.do === "publish" ? [duty.slot] : []));
   return (["fee", payment, ownClaim(role), ownRefund(role), "cancel"] as const).flatMap((slot) => {
     const tx = s.own[slot];
@@ -135,7 +139,8 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     // Nobody has seen it, perhaps, and nobody sees here what became of the other payment.
     const showsSecret = slot === ownClaim(role) && mayShowSecret(s);
     const [raws, txids] = [versions.map((v) => fromHex(v.raw)), versions.map((v) => v.txid)];
-    const spend = isSpend ? { slot, raws, txids, showsSecret } : null;
+    const until = s.facts[payment]?.block ? makerLock : null;
+    const spend = isSpend ? { slot, raws, txids, showsSecret, until } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {

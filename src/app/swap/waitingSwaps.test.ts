@@ -207,6 +207,14 @@ test.each([
   },
 );
 
+test("nor is it sent once the own payment can go back, whatever the contract says", async () => {
+  const paid = { slot: "makerPayment", txid: "a1", raw: "a1", block: { height: 1, hash: "h" } } as const;
+  add([...SENT, { type: "tx_seen", ...paid }]);
+  await clock.advance(15_600_000 - 30_000);
+  expect(await sentAt()).toBe("c1");
+  expect([await sentAt(), [...givenUp]]).toEqual([null, [["c1", true]]]);
+});
+
 test("nor is it held back late, for it may have left; once nodes took it that is stored, and the contract is asked no more", async () => {
   add(SENT);
   await clock.advance(600_000);

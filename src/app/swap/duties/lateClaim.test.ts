@@ -6,6 +6,7 @@ const KEY = `02${"ab".repeat(32)}`;
 const LIMIT = 800;
 /** Of the taker's payment. */
 const LOCK = 1_000;
+const OWN_LOCK = 2 * LOCK;
 
 type Case = {
   readonly nowSec?: number;
@@ -15,6 +16,8 @@ type Case = {
   readonly wasSeen?: boolean;
   /** A backend took the claim in this run. */
   readonly wasTaken?: boolean;
+  /** The own payment is in a block. */
+  readonly hasPaid?: boolean;
   /** The index has come to the payment. */
   readonly isCovered?: boolean;
   readonly isKnown?: boolean;
@@ -74,7 +77,7 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
     negotiated: { secretHash: "ab".repeat(20), theirStartedAt: 0, makerCoinPub: KEY, takerCoinPub: KEY },
     own: { takerPaymentSpend: { txid: "claim", raw: "01", attempted: true, notAfter: LIMIT } },
     received: { takerPayment: { txid: "payment", raw: "02" } },
-    facts: {},
+    facts: seen.hasPaid ? { makerPayment: { txid: "own", raw: "03", block: { height: 1, hash: "h" } } } : {},
     forms: {},
     secret: null,
     isSecretSeen: seen.wasSeen === true,
@@ -87,6 +90,9 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
 
 test.each<readonly [string, Case, number]>([
   ["the payment stands, late as it is", {}, 1],
+  ["it does, and the own one cannot go back yet", { hasPaid: true, nowSec: OWN_LOCK }, 1],
+  ["it does, and the own one can go back", { hasPaid: true, nowSec: OWN_LOCK + 1 }, 0],
+  ["it does, and the own one has gone with a reorganisation", { nowSec: OWN_LOCK + 1 }, 1],
   ["the payment has gone back", { spentBy: "refund" }, 0],
   ["strangers say so, and the claim is in time", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LIMIT }, 1],
   ["a reorganisation took the payment", { isGone: true, nowSec: LIMIT }, 0],

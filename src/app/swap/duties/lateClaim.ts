@@ -27,14 +27,20 @@ const takerScript = (task: SwapTask): Uint8Array => task.coin("taker").contractS
 /** By this node's clock, as the claim's own limit: the taker's payment cannot have gone back yet. */
 const isLocked = (task: SwapTask): boolean => task.nowSec() <= contractOf(task.state, "takerPayment").lock;
 
+/** By this node's clock: the own payment, which nobody is known to have taken, can go back, and whoever has it back is owed nothing. */
+const isOursReturnable = (task: SwapTask): boolean =>
+  Boolean(task.state.facts.makerPayment?.block) && task.nowSec() > contractOf(task.state, "makerPayment").lock;
+
 /**
- * Whether a claim that nobody was seen to have would show the secret and bring nothing, as far as its chain is known: the taker's payment has gone back,
- * or a reorganisation took it. While that stands, the claim goes out, late, too, for it may have left. Before the payment's lock it goes out whatever
+ * Whether a claim that nobody was seen to have must not go. It would show the secret and bring nothing, as far as its chain is known: the taker's payment has
+ * gone back, or a reorganisation took it. Or it would take that beside the own one, which goes back by now; should the taker have the secret after all, its
+ * claim shows that. Else the claim goes out, late, too, for it may have left. Before the payment's lock it goes out whatever
  * strangers say: those who were given it and kept it have the secret, and must not keep it from others by what they make up or leave out. After the lock it
  * waits while nobody answers, an index that begins anew has not come to the payment, or blocks that were not read may have its end.
  */
 export function isClaimInVain(task: SwapTask): boolean {
   if (!isUnseen(task)) return false;
+  if (isOursReturnable(task)) return true;
   const coin = task.coin("taker");
   const { chain } = coin;
   if (chain.guard && isLocked(task)) return false;

@@ -74,7 +74,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     // A child goes with its claim, whose bytes are sent before it.
     const showsSecret = (slot === "takerPaymentSpend" && !isProven) || slot === "claimChild";
     if (showsSecret && (await isClaimInVainNow(task, signal))) {
-      task.trouble("nobody has seen the claim, and the taker's payment is gone or not to be seen: the secret is not shown");
+      task.trouble(
+        "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown",
+      );
       // After its lock it could only go back.
       if (task.nowSec() <= task.times().takerLock) await bringBackPayment(task, null, signal);
       await task.news(seen, LOOK_MS, signal);
