@@ -487,6 +487,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/app/swap/duties/lateClaim.test.ts",
   ),
   bug(
+    "a swap of which neither payment is there any more never ends once its claim was marked",
+    "src/core/swap/swapState.ts",
+    "isPaidFor(s) && !mayShowSecret(s);",
+    "isPaidFor(s);",
+    "test/swap/paymentGone.test.ts",
+  ),
+  bug(
     "a claim that a backend took stays home after the payment's lock while the disk is full",
     "src/app/swap/duties/lateClaim.ts",
     "!task.taken.has(txid) && ",

@@ -125,6 +125,22 @@ test.each([
   expect([maker.coin("AAA").ledger.held(), maker.units("AAA")]).toEqual([0n, 150_000_000n - BigInt(own.cancel?.fee ?? 0)]);
 });
 
+/** A reorganisation leaves nothing of the coin that a transaction spends first, nor of that, nor of what else is named. */
+function takeAway(ticker: "AAA" | "BBB", raw: string, ...also: readonly string[]): { readonly coin: ChainTx; readonly tx: ChainTx } {
+  const chain = world.chain(ticker);
+  const read = parseTx(fromHex(raw), chain.params.template.format);
+  if (!read.ok) throw new Error(read.error.detail);
+  const tx = txToChainTx(read.value);
+  const [spent] = read.value.inputs;
+  const tip = chain.state.tip.height;
+  const at =
+    Array.from({ length: tip }, (_, i) => tip - i).find((h) => chain.state.at(h)?.block.txs.some((t) => t.txid === spent?.txid)) ?? 0;
+  const coin = chain.state.at(at)?.block.txs.find((t) => t.txid === spent?.txid);
+  if (!coin) throw new Error("the coin is in no block");
+  expect(chain.reorg({ depth: tip - at + 1, forget: [coin.txid, tx.txid, ...also] })).toMatchObject({ ok: true });
+  return { coin, tx };
+}
+
 /**
  * A maker's payment spends one coin, which a reorganisation takes away, and with it the payment: nothing is left to cancel it with.
  * @returns the swap, the coin's transaction, and the payment
@@ -132,19 +148,9 @@ test.each([
 async function unfounded(): Promise<{ readonly uuid: string; readonly coin: ChainTx; readonly payment: ChainTx }> {
   world = await SwapWorld.open({ blockSec: null, funds: 250_000_000n });
   const { maker } = world;
-  const chain = world.chain("AAA");
   const uuid = await world.start();
   await world.withheld(maker, uuid, "makerPayment");
-  const tx = parseTx(fromHex((await maker.state(uuid)).own.makerPayment?.raw ?? ""), chain.params.template.format);
-  if (!tx.ok) throw new Error(tx.error.detail);
-  const payment = txToChainTx(tx.value);
-  const [spent] = tx.value.inputs;
-  const tip = chain.state.tip.height;
-  const at =
-    Array.from({ length: tip }, (_, i) => tip - i).find((h) => chain.state.at(h)?.block.txs.some((t) => t.txid === spent?.txid)) ?? 0;
-  const coin = chain.state.at(at)?.block.txs.find((t) => t.txid === spent?.txid);
-  if (!coin) throw new Error("the coin is in no block");
-  expect(chain.reorg({ depth: tip - at + 1, forget: [coin.txid, payment.txid] })).toMatchObject({ ok: true });
+  const { coin, tx: payment } = takeAway("AAA", (await maker.state(uuid)).own.makerPayment?.raw ?? "");
   for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).autoMine(BLOCK_MS);
   return { uuid, coin, payment };
 }
@@ -190,4 +196,19 @@ test.each([
     0n,
     how === "cancelled" ? 250_000_000n - BigInt(spend?.fee ?? 0) : 250_000_000n - paid,
   ]);
+});
+
+test("a maker's swap ends, too, whose claim was marked, and of which neither payment is there any more", async () => {
+  world = await SwapWorld.open({ funds: 250_000_000n });
+  const { maker, taker } = world;
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  await taker.stop();
+  const { own, facts, received } = await maker.state(uuid);
+  takeAway("AAA", own.makerPayment?.raw ?? "");
+  takeAway("BBB", received.fee?.raw ?? "", facts.takerPayment?.txid ?? "");
+  maker.rpcOf("BBB").instead.clear();
+  await world.until("it ends", async () => (await world.outcome(maker, uuid)) !== null, 12_000);
+  expect(await world.outcome(maker, uuid)).toBe("failed");
 });

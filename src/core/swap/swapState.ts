@@ -230,7 +230,7 @@ export function outcomeOf(s: SwapState): Outcome | null {
   if (s.facts[ownRefund(role)]?.confirmed) return "refunded";
   if (s.facts.cancel?.confirmed) return "cancelled";
   if (s.facts[theirClaim(role)]?.confirmed && (s.facts[theirRefund(role)]?.confirmed || s.isTheirsGone)) return "lost";
-  if (s.isOursGone && !isPaidFor(s)) return "failed";
+  if (s.isOursGone && !wasUsed(s)) return "failed";
   if (s.abandoned && !paymentMayExist(s)) return "failed";
   return null;
 }
@@ -349,6 +349,9 @@ export const isPaidFor = ({ terms: { role }, own, facts }: SwapState): boolean =
 
 /** Maker: whether its claim, should it never have left in time, would show a secret that nobody has seen. */
 export const mayShowSecret = (s: SwapState): boolean => s.terms.role === "maker" && !s.isSecretSeen && !secretIsPublic(s);
+
+/** Whether the own payment has been used, as far as anybody was seen to use it: a maker's claim that nobody has brings nothing. */
+export const wasUsed = (s: SwapState): boolean => isPaidFor(s) && !mayShowSecret(s);
 
 /** What money already locked obliges us to, on any road. */
 function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {

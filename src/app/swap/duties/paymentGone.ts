@@ -1,5 +1,5 @@
 import { ownClaim, ownPayment, type PaymentSlot, theirClaim, theirPayment } from "../../../core/swap/events.ts";
-import { isPaidFor } from "../../../core/swap/swapState.ts";
+import { wasUsed } from "../../../core/swap/swapState.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -52,7 +52,7 @@ export function isOursMissing(task: SwapTask): boolean {
   const { own, facts, terms, isOursGone } = task.state;
   const payment = ownPayment(terms.role);
   const tx = own[payment];
-  if (isOursGone || !tx?.attempted || isPaidFor(task.state) || facts[payment]?.block || facts.cancel?.block) return false;
+  if (isOursGone || !tx?.attempted || wasUsed(task.state) || facts[payment]?.block || facts.cancel?.block) return false;
   const coin = task.coin(chainOf(terms.role, payment));
   if (!coin.restsOnNothing || !isRead(task, payment)) return false;
   const forms = [tx, ...(facts[payment] ? [facts[payment]] : [])];
