@@ -479,6 +479,13 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "a maker whose claim came into a block while it was away takes its own payment back, too",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "!isPaidOut(task, sinceSec) && ",
+    "",
+    OUTBOX,
+  ),
+  bug(
     "a maker back after both locks takes both payments",
     "src/app/swap/duties/lateClaim.ts",
     "if (isOursReturnable(task)) return true;",
@@ -808,8 +815,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that the other side took is refunded",
     CLAIM,
-    "if (isTime && !(output && isTaken(task, coin, output)) && raw",
-    "if (isTime && !(output && isTaken(task, coin, { ...output, spentBy: null })) && raw",
+    "if (isTime && !(output && isTaken(task, coin, output)) &&",
+    "if (isTime && !(output && isTaken(task, coin, { ...output, spentBy: null })) &&",
     LIMITS,
   ),
   bug(

@@ -209,6 +209,24 @@ test("nor does it go once the maker's own payment can go back, while nobody was 
   expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
 });
 
+test("a maker whose claim came into a block while it was away until after its own lock sends no refund: it has been paid", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  taker.rpcOf("AAA").judge = (method) =>
+    method === "sendrawtransaction" ? { ok: false, error: { kind: "unreachable", message: "no" } } : null;
+  const uuid = await world.start();
+  await world.until("the claim", () => seenBy(maker, uuid, "takerPaymentSpend"));
+  await taker.stop();
+  await maker.stop();
+  taker.rpcOf("AAA").judge = null;
+  await world.advance(1_500);
+  await maker.restart();
+  await world.until("the maker's end", async () => (await world.outcome(maker, uuid)) !== null);
+  expect((await maker.state(uuid)).own.makerPaymentRefund?.attempted).not.toBe(true);
+  await taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test.each([
   ["taker", "BBB", "fee"],
   ["maker", "AAA", "makerPayment"],

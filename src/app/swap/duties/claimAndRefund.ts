@@ -9,6 +9,7 @@ import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
 import { branchOf } from "./provenSpend.ts";
+import { isInBlock } from "./sending.ts";
 import { storeSpend } from "./storeSigned.ts";
 
 const LOOK_AGAIN_MS = 2_000;
@@ -88,6 +89,20 @@ function isTaken(task: SwapTask, coin: SwapCoin, { txid, spentBy }: SeenOutput):
   return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));
 }
 
+/** What a start has to look at of the other chain first is waited for so long. */
+const FIRST_LOOK_SEC = 60;
+
+/**
+ * Whether the own claim is in a block, which the log may not say yet, or nobody has looked since the start: who has been paid takes nothing back.
+ * @param sinceSec when this run began to wait
+ */
+function isPaidOut(task: SwapTask, sinceSec: number): boolean {
+  const slot = ownClaim(task.state.terms.role);
+  if (!task.state.own[slot]?.attempted) return false;
+  const isUnread = !task.covered.has(chainOf(task.state.terms.role, slot)) && task.nowSec() < sinceSec + FIRST_LOOK_SEC;
+  return isUnread || isInBlock(task, slot, null);
+}
+
 /**
  * Waits until the chain's median time past has passed the own lock (BIP-113) and takes the money back, unless the
  * other side took it first. Never gives up: it ends only when `observe` records what became of the payment (design D6).
@@ -109,7 +124,7 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
     const isPaid = output?.block != null || coin.chain.unfound?.(script) === "unspent";
     const isDue = lockHasPassed(task, side, contract.lock) && isPaid;
     const isTime = isDue || isHeldUp(task, side, contract.lock, isPaid, sinceSec);
-    if (isTime && !(output && isTaken(task, coin, output)) && raw !== undefined) {
+    if (isTime && !(output && isTaken(task, coin, output)) && !isPaidOut(task, sinceSec) && raw !== undefined) {
       const reason = isDue
         ? `the lock time ${contract.lock} has passed and the payment is unspent`
         : `the lock time ${contract.lock} has long passed by this node's clock, whatever the servers show`;

@@ -117,7 +117,7 @@ function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
  * Some version of it, or a malleated form, is in a block as the index has it now, which nobody denies; or a contract holds a payment that nobody shows. A claim
  * or refund that failed there is not over: there will be another; whatever else failed is not sent again.
  */
-function isInBlock(task: SwapTask, slot: Slot, form: string | null): boolean {
+export function isInBlock(task: SwapTask, slot: Slot, form: string | null): boolean {
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   const { chain } = coin;
   if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;
