@@ -1,6 +1,7 @@
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
-import { createLog, createStderrSink, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
+import { createLog, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
 import { keepMemorySmall } from "../adapters/system/memoryKeeper.ts";
+import { createStderrSink } from "../adapters/system/stderrSink.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { openWallet, walletErrorText, walletPath } from "../adapters/system/walletFile.ts";

@@ -12,6 +12,8 @@ const WALLET = "src/adapters/system/walletCipher.ts";
 const WALLET_TEST = "src/adapters/system/walletFile.test.ts";
 const SYSTEM_TEST = "src/adapters/system/system.test.ts";
 const LOG_TEST = "src/adapters/system/jsonLog.test.ts";
+const STDERR_SINK = "src/adapters/system/stderrSink.ts";
+const STDERR_SINK_TEST = "src/adapters/system/stderrSink.test.ts";
 const LOAD_TEST = "src/config/load.test.ts";
 const OPEN_STORE_TEST = "src/adapters/sqlite/openStore.test.ts";
 const ENGINE = "src/adapters/sqlite/sqliteEngine.ts";
@@ -86,10 +88,24 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "a log that cannot be written to standard error ends the node",
-    "src/adapters/system/jsonLog.ts",
-    'process.stderr.on("error", () => undefined);',
+    STDERR_SINK,
+    'stderr.on("error", () => undefined);',
     "",
-    "src/adapters/system/stderrSink.test.ts",
+    STDERR_SINK_TEST,
+  ),
+  bug(
+    "a terminal that stands still stops the node",
+    STDERR_SINK,
+    "if (stderr.isTTY) waitForNoTerminal(stderr);",
+    "if (!stderr.isTTY) waitForNoTerminal(stderr);",
+    STDERR_SINK_TEST,
+  ),
+  bug(
+    "a log that nobody reads fills the memory",
+    STDERR_SINK,
+    "stderr.writableLength > (lost > 0 ? 0 : MAX_WAITING)",
+    "stderr.writableLength > Number.MAX_SAFE_INTEGER",
+    STDERR_SINK_TEST,
   ),
   bug(
     "a password with the right beginning passes",

@@ -86,15 +86,6 @@ export function createLog(clock: Clock, level: LogLevel, sinks: readonly LogSink
 }
 
 /**
- * Standard error: coloured lines on a terminal, JSON when something else reads it. Where the file it leads to is on a full disk, or its
- * reader has gone, lines are lost; Node would end the process for that.
- */
-export function createStderrSink(): LogSink {
-  process.stderr.on("error", () => undefined);
-  return { format: process.stderr.isTTY ? "human" : "json", write: (line) => void process.stderr.write(line) };
-}
-
-/**
  * Appends to the file of `MM_LOG`, mode 0600. The name must end in `.log` (reference rpc.md 2.1).
  * Throws when the name is wrong or the file cannot be opened.
  */
