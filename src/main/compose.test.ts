@@ -62,7 +62,7 @@ test("a node without keys answers what needs none, refuses the rest, writes noth
   );
   expect((await ask("my_orders")).error).toMatch(/^my_orders needs the keys/);
   expect(await ask("stop")).toEqual({ result: "success" });
-  await node?.stopped;
+  await Promise.all([node?.stopping, node?.stopped]);
   expect(readdirSync(folder)).toEqual([]);
 });
 

@@ -102,14 +102,19 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.push(refillViews({ views: swapViews, store: swapStore, clock, log }));
     closers.push(() => node.close());
 
+    let begun: () => void = () => undefined;
+    const stopping = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
     let ended: () => void = () => undefined;
     const stopped = new Promise<void>((resolve) => {
       ended = resolve;
     });
-    let stopping: Promise<void> | null = null;
+    let ending: Promise<void> | null = null;
     const stop = (): Promise<void> => {
-      stopping ??= stopAll().finally(() => ended());
-      return stopping;
+      begun();
+      ending ??= stopAll().finally(() => ended());
+      return ending;
     };
     const measured = nodeMetrics(node, network.p2p, () => rpc.counts());
     const seal = new ActivationSeal(activationKey(keys.node.secret), rng);
@@ -168,7 +173,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     // The RPC answers first; peers are looked for while a client may already ask.
     await network.start();
     closers.push(() => network.stop());
-    return { rpcUrl: server.url, stop, stopped };
+    return { rpcUrl: server.url, stop, stopping, stopped };
   } catch (cause) {
     await stopAll();
     throw cause;

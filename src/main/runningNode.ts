@@ -20,6 +20,8 @@ export type RunningNode = {
   readonly rpcUrl: string;
   /** Stops in reverse order of the start; safe to call twice. */
   stop(): Promise<void>;
+  /** Resolves when the node begins to stop, whoever asked for it. */
+  readonly stopping: Promise<void>;
   /** Resolves when the node has stopped, by `stop()` or by the RPC method `stop`; rejects when it died. */
   readonly stopped: Promise<void>;
 };

@@ -20,21 +20,29 @@ const SAME_REQUEST_MS = 500;
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGQUIT"] as const;
 
+/** Node's own way out waits for its threads, and they for the disk: one that does not answer would keep the process, and its lock on the data folder. */
+const endAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
+
+/** A stop, whoever asked for it, that is not over in time ends the process. */
+async function limitStop(node: RunningNode, { clock, log }: NodeOptions): Promise<void> {
+  await node.stopping;
+  clock.after(STOP_DEADLINE_MS, () => {
+    log.error("stop_deadline_passed", { after_ms: STOP_DEADLINE_MS });
+    endAtOnce();
+  });
+}
+
 /** Stops the node at the first signal; the second one ends the process at once. */
 function stopOnSignals(node: RunningNode, options: NodeOptions): void {
   let askedAtMs: number | null = null;
   const onSignal = (signal: string): void => {
     const nowMs = options.clock.nowMs();
     if (askedAtMs !== null) {
-      if (nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(1);
+      if (nowMs - askedAtMs > SAME_REQUEST_MS) endAtOnce();
       return;
     }
     askedAtMs = nowMs;
     options.log.info("stopping", { signal });
-    options.clock.after(STOP_DEADLINE_MS, () => {
-      options.log.error("stop_deadline_passed", { after_ms: STOP_DEADLINE_MS });
-      process.exit(1);
-    });
     node.stop().catch((error: unknown) => {
       options.log.error("stop_failed", { error });
       process.exit(1);
@@ -118,6 +126,7 @@ export async function startCommand(
     const { startNode } = await loadNode();
     const node = await startNode(options);
     stopOnSignals(node, options);
+    void limitStop(node, options);
     log.info("started", {
       version: packageVersion(),
       rpc: node.rpcUrl,

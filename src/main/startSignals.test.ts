@@ -1,17 +1,23 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { hangDisk, noStrace, stateOf } from "../../test/e2e/support/strace.ts";
 import { tempFolder } from "../../test/fakes/tempFolder.ts";
 
 const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
 
-/** Runs a node until it has started, sends it the signal, and stops it once its standard error says something of that. */
-async function signalled(signal: NodeJS.Signals): Promise<{ code: number | null; log: string }> {
+function startNode(): ChildProcessWithoutNullStreams {
   const config = { rpc_password: "StrongPass123*", passphrase: "some words", disable_p2p: true, rpcport: 0, coins: [], dbdir: "DB" };
   const cwd = tempFolder();
   const child = spawn(process.execPath, [CLI, "start", "-"], { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
-  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   child.stdin.end(JSON.stringify(config));
+  return child;
+}
+
+/** Runs a node until it has started, sends it the signal, and stops it once its standard error says something of that. */
+async function signalled(signal: NodeJS.Signals): Promise<{ code: number | null; log: string }> {
+  const child = startNode();
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const steps: readonly [RegExp, NodeJS.Signals][] = [
     [/"started"/, signal],
     [/"signal_ignored"|Debugger/, "SIGTERM"],
@@ -30,4 +36,26 @@ test("SIGUSR1, which log rotation is often set to send, opens no debugger", asyn
   expect(code).toBe(0);
   expect(log).toContain('"signal_ignored"');
   expect(log).not.toContain("Debugger");
+});
+
+test.skipIf(noStrace !== "")(`a second signal ends the process at once, also on a disk that does not answer${noStrace}`, async () => {
+  const child = startNode();
+  const hasSaid = async (event: string): Promise<void> => {
+    for (let log = ""; !log.includes(event); )
+      log += await new Promise<string>((resolve) => child.stderr.once("data", (part) => resolve(String(part))));
+  };
+  await hasSaid('"started"');
+  const strace = await hangDisk(child.pid ?? 0);
+  try {
+    child.kill("SIGTERM");
+    await hasSaid('"stopping"');
+    // Not so soon that it counts as the same request.
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    child.kill("SIGTERM");
+    // Only strace keeps what is left of it then.
+    await expect.poll(() => stateOf(child.pid), { timeout: 5_000 }).toBe("Z");
+  } finally {
+    strace.kill("SIGKILL");
+    child.kill("SIGKILL");
+  }
 });

@@ -7,6 +7,7 @@ import { until } from "../../src/devnet/devnet.ts";
 import { freePort } from "../../src/devnet/freePorts.ts";
 import { startNodeProcess } from "../../src/devnet/nodeProcess.ts";
 import { createRpcClient } from "../../src/devnet/rpcClient.ts";
+import { hangDisk, noStrace, stateOf } from "./support/strace.ts";
 
 const COINS_FILE = join(process.env.SWAPNODE_SHARED ?? fileURLToPath(new URL("../../../shared", import.meta.url)), "data/coins.json");
 const skipped = existsSync(COINS_FILE) ? "" : " (skipped: no shared data)";
@@ -103,4 +104,17 @@ test("a second process on the same data folder is refused with the first one's i
       expect(await process.exited).toBe(0);
     });
   }
+});
+
+test.skipIf(noStrace !== "")(`a disk that does not answer does not hold a process that the method stop stops${noStrace}`, async () => {
+  await withNode([], {}, async ({ rpc, process }) => {
+    const strace = await hangDisk(process.pid);
+    try {
+      await rpc.call("stop");
+      // Only strace keeps what is left of it then.
+      await expect.poll(() => stateOf(process.pid), { timeout: 40_000, interval: 200 }).toBe("Z");
+    } finally {
+      strace.kill("SIGKILL");
+    }
+  });
 });

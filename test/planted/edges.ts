@@ -87,6 +87,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/main/startSignals.test.ts",
   ),
   bug(
+    "a second signal waits for a disk that does not answer",
+    "src/main/startCommand.ts",
+    'void process.kill(process.pid, "SIGKILL")',
+    "process.exit(1)",
+    "src/main/startSignals.test.ts",
+  ),
+  bug(
+    "nobody hears that a node begins to stop, and a stop asked for over the RPC may take for ever",
+    "src/main/compose.ts",
+    "      begun();\n",
+    "",
+    "src/main/compose.test.ts",
+  ),
+  bug(
     "a log that cannot be written to standard error ends the node",
     STDERR_SINK,
     'stderr.on("error", () => undefined);',

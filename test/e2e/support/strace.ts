@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 
 /** strace can watch a process and stop it at a chosen system call: from outside, nothing in the product knows of it. */
 export const noStrace =
@@ -32,6 +33,17 @@ export const killAt = (syscall: string, n: number, paths: readonly string[]): st
   `inject=${syscall}:signal=SIGKILL:when=${n}`,
   ...paths.flatMap((path) => ["-P", path]),
 ];
+
+/** From here on every fsync of the process takes longer than any test, as on a network drive that does not answer. To be ended by SIGKILL. */
+export async function hangDisk(pid: number): Promise<ChildProcess> {
+  const inject = "inject=fsync,fdatasync:delay_enter=300000000";
+  const strace = spawn("strace", ["-f", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", inject, "-p", String(pid)]);
+  await new Promise((resolve) => strace.stderr.once("data", resolve));
+  return strace;
+}
+
+/** What a process is doing, one letter: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+export const stateOf = (pid: number | undefined): string => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
 
 /** What a process did to files, in the order in which it happened. Paths absolute. */
 export type FileCall =
