@@ -87,6 +87,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/main/startSignals.test.ts",
   ),
   bug(
+    "a database that is new where an older one should be is not told of",
+    "src/adapters/sqlite/openStore.ts",
+    'return [{ note: "database_new", path, hint: NEW }];',
+    "return [];",
+    OPEN_STORE_TEST,
+  ),
+  bug(
     "a second signal waits for a disk that does not answer",
     "src/main/startCommand.ts",
     'void process.kill(process.pid, "SIGKILL")',

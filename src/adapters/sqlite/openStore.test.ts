@@ -324,3 +324,12 @@ test("of a file too large to be looked through at each start, the tables that ke
   expect(() => refuseDamaged(db, path, statSync(path).size)).toThrow(/damaged/);
   db.close();
 });
+
+test("a database that is new is told of once: its wallet may have been used, on a disk that is not mounted", () => {
+  const note = { note: "database_new", path, hint: expect.stringContaining("not mounted") };
+  for (const expected of [[note], []]) {
+    const { engine, notes } = openStore(path, SCHEMA);
+    engine.close();
+    expect(notes).toEqual(expected);
+  }
+});

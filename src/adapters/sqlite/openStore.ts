@@ -9,11 +9,15 @@ export type StoreNote =
   | { readonly note: "database_migrated"; readonly from: number; readonly to: number; readonly snapshot: string | null }
   /** Too large to be looked through whole at each start. */
   | { readonly note: "database_check_partial"; readonly bytes: number }
+  /** There was none: at a first start, or where the right one is not to be seen. */
+  | { readonly note: "database_new"; readonly path: string; readonly hint: string }
   /** The operator accepted data that is not what was last used here. */
   | { readonly note: "database_accepted" }
   /** As a copy on another machine: nobody can tell whether it is an old one. */
   | { readonly note: "database_not_used_here_before"; readonly hint: string };
 
+const NEW =
+  "right for the first start of this wallet. If it was used before, its disk is not mounted, or dbdir or passphrase is another: stop the node and mend that, for open swaps have deadlines";
 const UNMARKED =
   "if it may be an older copy and swaps were open, stop the node and run swapnode data accept: what they have paid since is then looked for (docs/operations/backup.md)";
 
@@ -48,8 +52,9 @@ function look(path: string, schema: readonly ComponentSchema[], marked: boolean)
   const bytes = isGone ? 0 : statSync(path).size;
   // A database whose first transaction never reached the main file is empty, with everything in its -wal file.
   if (isGone || (bytes === 0 && !existsSync(`${path}-wal`))) {
-    if (marked) refuseOlder(null, path);
-    return [];
+    if (!marked) return [];
+    refuseOlder(null, path);
+    return [{ note: "database_new", path, hint: NEW }];
   }
   const db = new SqliteEngine(path, "read");
   try {
