@@ -60,7 +60,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const copies =
       config.swapCopies === null || account.walletId === null
         ? null
-        : await openSwapCopies({ folder: config.swapCopies, walletId: account.walletId }, { db, store: swapLog, clock, log });
+        : await openSwapCopies(
+            { folder: config.swapCopies, walletId: account.walletId, dbdir: config.dbdir },
+            { db, store: swapLog, clock, log },
+          );
     if (copies) closers.push(() => closeSwapCopies(copies));
     const swapStore = copies ? copiedSwapStore(swapLog, copies) : swapLog;
     const swapViews = createSwapViews(db, statusMaker(version));

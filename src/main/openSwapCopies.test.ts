@@ -15,13 +15,16 @@ const WALLET = "ab".repeat(20);
 const SWAP = recordedLogs.find((log) => log.role === "taker" && log.outcome === "success") as RecordedLog;
 const { uuid } = SWAP.summary;
 
+/** A device of its own on every system this program runs on. */
+const OTHER_DISK = "/dev";
+
 function world() {
   const folder = tempFolder();
   const own = join(folder, WALLET);
   const log = new SilentLog();
   const clock = new VirtualClock();
   const db = openInlineDatabase(":memory:", [SWAP_SCHEMA]);
-  const open = () => openSwapCopies({ folder, walletId: WALLET }, { db, store: createSwapStore(db), clock, log });
+  const open = (dbdir = OTHER_DISK) => openSwapCopies({ folder, walletId: WALLET, dbdir }, { db, store: createSwapStore(db), clock, log });
   return { folder, own, path: join(own, "open-swaps"), log, clock, db, open };
 }
 type World = ReturnType<typeof world>;
@@ -40,6 +43,15 @@ test("a copy that cannot be used is kept once, and told of at each start", async
     expect(readdirSync(w.own).sort()).toEqual(["open-swaps", "open-swaps.kept-1"]);
     expect(w.log.lines.filter((l) => l.event === "swap_copy_not_used").length).toBe(start);
   }
+});
+
+test("copies on the disk of the database are told of: what is lost with it is lost with its copies", async () => {
+  const w = world();
+  await (await w.open()).close();
+  expect(w.log.lines).toEqual([]);
+  await (await w.open(tempFolder())).close();
+  const hint = expect.stringContaining("not mounted");
+  expect(w.log.lines).toMatchObject([{ level: "warn", event: "swap_copies_on_the_same_disk", fields: { folder: w.folder, hint } }]);
 });
 
 test("a kept copy that cannot be read keeps no other from being taken up, and adds none at each start", async () => {
@@ -110,7 +122,7 @@ const clock = new VirtualClock();
 const log = { warn: () => undefined, error: (event) => console.log(event) };
 const db = openInlineDatabase(":memory:", [SWAP_SCHEMA]);
 let copies = null;
-void openSwapCopies({ folder, walletId: "${WALLET}" }, { db, store: createSwapStore(db), clock, log }).then((it) => { copies = it; });
+void openSwapCopies({ folder, walletId: "${WALLET}", dbdir: folder }, { db, store: createSwapStore(db), clock, log }).then((it) => { copies = it; });
 while (copies === null) {
   await stat(folder); // Asked after what is waited for, so that has its answer if there is one.
   await clock.advance(1_000);

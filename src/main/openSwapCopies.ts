@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { copiesAt } from "../adapters/sqlite/copies/copyFile.ts";
 import { SwapCopies } from "../adapters/sqlite/copies/swapCopies.ts";
@@ -13,11 +13,15 @@ const FILE = "open-swaps";
 const FOLDER_MS = 10_000;
 const READ_MS = 60_000;
 
+const SAME_DISK = "what is lost with that disk is lost with its copies; if another one is meant to be there, it is not mounted";
+
 export type SwapCopiesPlace = {
   /** `swap_copies` of the configuration. */
   readonly folder: string;
   /** 40 hex digits, as the wallet's folder below `dbdir`. */
   readonly walletId: string;
+  /** Where the database is. */
+  readonly dbdir: string;
 };
 
 type Deps = { readonly db: SqlDatabase; readonly store: SwapStore; readonly clock: Clock; readonly log: Log };
@@ -26,7 +30,7 @@ type Deps = { readonly db: SqlDatabase; readonly store: SwapStore; readonly cloc
  * Takes up what the copies have and the database lacks, then begins to write copies. A folder that cannot be read or written does not keep the
  * node from starting: its swaps must go on. Rejects with `StorageError` where the database cannot be written.
  */
-export async function openSwapCopies({ folder, walletId }: SwapCopiesPlace, { db, store, clock, log }: Deps): Promise<SwapCopies> {
+export async function openSwapCopies({ folder, walletId, dbdir }: SwapCopiesPlace, { db, store, clock, log }: Deps): Promise<SwapCopies> {
   const path = join(folder, walletId, FILE);
   /** Asked of the folder, and not answered in time. */
   let unanswered: Promise<unknown> | null = null;
@@ -58,7 +62,8 @@ export async function openSwapCopies({ folder, walletId }: SwapCopiesPlace, { db
   let isTakenUp = false;
   const spent: string[] = [];
   try {
-    await within(FOLDER_MS, () => access(folder));
+    const { dev } = await within(FOLDER_MS, () => stat(folder));
+    if (dev === (await stat(dbdir)).dev) log.warn("swap_copies_on_the_same_disk", { folder, dbdir, hint: SAME_DISK });
     const there = await within(FOLDER_MS, () => copiesAt(path));
     isTakenUp = !there.includes(path);
     for (const copy of there) {

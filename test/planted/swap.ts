@@ -281,6 +281,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/main/openSwapCopies.test.ts",
   ),
   bug(
+    "copies on the disk of the database are not told of",
+    OPEN_COPIES,
+    "if (dev === (await stat(dbdir)).dev)",
+    "if (dev === -1)",
+    OPEN_COPIES_TEST,
+  ),
+  bug(
     "swaps from a copy are not open",
     TAKE_UP_COPIES,
     "...listFromLog(uuid, copy.events, copy.state.finished !== null),",
