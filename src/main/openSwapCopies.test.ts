@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { noStrace, parseCalls, recordCalls, traced } from "../../test/e2e/support/strace.ts";
 import { SilentLog } from "../../test/fakes/silentLog.ts";
 import { tempFolder } from "../../test/fakes/tempFolder.ts";
 import { type RecordedLog, recordedLogs } from "../../test/vectors/eventLogs/eventLogs.ts";
@@ -139,4 +140,29 @@ test("a process whose folder does not answer ends all the same: its lock on the 
   const ended = spawnSync(process.execPath, args, { timeout: 30_000, killSignal: "SIGTERM", encoding: "utf8" });
   expect(ended.stdout).toContain("swap_copies_not_written");
   expect([ended.status, ended.signal]).toEqual([null, "SIGKILL"]);
+});
+
+/** Makes the first copy in a folder. */
+const FIRST_COPY = `
+const [path, root] = process.argv.slice(-2);
+const load = (path) => import(root + path);
+const { SwapCopies } = await load("/src/adapters/sqlite/copies/swapCopies.ts");
+const { createSystemClock } = await load("/src/adapters/system/systemClock.ts");
+const store = { unsettled: async () => [] };
+const copies = new SwapCopies({ path, isTakenUp: true, store, clock: createSystemClock(), log: console });
+await copies.open();
+await copies.close();
+`;
+
+test.skipIf(noStrace !== "")(`the name of a wallet's new folder is on the disk before its first copy counts${noStrace}`, () => {
+  const { folder } = world();
+  const record = join(tempFolder(), "calls");
+  traced(recordCalls(record), "--input-type=module", [
+    "-e",
+    FIRST_COPY,
+    join(folder, WALLET, "open-swaps"),
+    join(import.meta.dirname, "../.."),
+  ]);
+  const synced = parseCalls(readFileSync(record, "utf8")).filter(({ call }) => call === "sync-end");
+  expect(synced.map(({ path }) => path)).toEqual([folder, join(folder, WALLET, "open-swaps.partial"), join(folder, WALLET)]);
 });

@@ -281,6 +281,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/main/openSwapCopies.test.ts",
   ),
   bug(
+    "the name of a wallet's new folder of copies is lost with the power",
+    "src/adapters/sqlite/copies/copyFile.ts",
+    "    throw cause;\n  }\n  await syncFolder(dirname(path));\n",
+    "    throw cause;\n  }\n",
+    OPEN_COPIES_TEST,
+  ),
+  bug(
     "copies on the disk of the database are not told of",
     OPEN_COPIES,
     "if (dev === (await stat(dbdir)).dev)",

@@ -119,10 +119,15 @@ function orNone(cause: unknown): [] {
   throw cause;
 }
 
+/** Its name is on the disk when it resolves. */
 async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { mode: 0o700 }).catch((cause: unknown) => {
-    if (!(cause instanceof Error && "code" in cause && cause.code === "EEXIST")) throw cause;
-  });
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return;
+    throw cause;
+  }
+  await syncFolder(dirname(path));
 }
 
 async function syncFolder(path: string): Promise<void> {
