@@ -94,6 +94,13 @@ export const EDGES: readonly PlantedBug[] = [
     OPEN_STORE_TEST,
   ),
   bug(
+    "who is told that the database's thread did not start is not told why",
+    "src/adapters/sqlite/workerDatabase.ts",
+    "did not start: ${reasonOf(cause)}",
+    "did not start",
+    "src/adapters/sqlite/workerDatabase.test.ts",
+  ),
+  bug(
     "a second signal waits for a disk that does not answer",
     "src/main/startCommand.ts",
     'void process.kill(process.pid, "SIGKILL")',

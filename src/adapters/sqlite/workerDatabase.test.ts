@@ -60,6 +60,11 @@ test("a file that cannot be opened rejects with the reason", async () => {
   await expect(openWorkerDatabase(join(path, "below", "x.db"))).rejects.toMatchObject({ name: "StorageError" });
 });
 
+test("a thread that does not start says why: what an operator reads of a refused start is that one sentence", async () => {
+  const gone = new URL("./gone.mjs", import.meta.url);
+  await expect(openWorkerDatabase(":memory:", [], gone)).rejects.toThrow(/did not start: Cannot find module .*gone\.mjs/);
+});
+
 test("a thread that ends unasked is told of once, with all who wait; one that is closed is not", async () => {
   const dying = join(tempFolder(), "dying.mjs");
   writeFileSync(

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError, type WriteOptions } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import type { StoreNote } from "./openStore.ts";
@@ -143,7 +144,9 @@ export async function openWorkerDatabase(
       if (reply.op === "failed") reject(fromWire(reply.error));
       else resolve();
     });
-    worker.once("error", (error) => reject(new StorageError("Io", "the thread that writes the database did not start", { cause: error })));
+    worker.once("error", (cause) =>
+      reject(new StorageError("Io", `the thread that writes the database did not start: ${reasonOf(cause)}`, { cause })),
+    );
   });
   return new WorkerDatabase(worker, onDied);
 }
