@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { firstStore } from "../../test/vectors/eventLogs/eventLogs.ts";
 import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
 import { SCHEMA } from "../adapters/sqlite/schema.ts";
-import { lockFolder } from "../adapters/system/processLock.ts";
+import { lockDatabase, lockFolder } from "../adapters/system/processLock.ts";
 
 const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
 let dir: string;
@@ -95,6 +95,22 @@ test("a link to the database of a running node leads accept and repair to its lo
   if (lock.ok) lock.value.release();
   for (const { status, stderr } of refused) expect([status, stderr]).toEqual([1, expect.stringContaining("is using")]);
   expect(data("accept", "--db", link).stdout).toBe(`${path}: it is what was last used here, there is nothing to accept\n`);
+});
+
+test("two folders with one database, by a link, have one lock, from whichever side and also for a repair of the file itself", () => {
+  const other = join(dir, "OTHER", "swapnode.db");
+  mkdirSync(join(dir, "OTHER"));
+  symlinkSync(path, other);
+  for (const [first, second] of [
+    [path, other],
+    [other, path],
+  ] as const) {
+    const lock = lockDatabase(first);
+    expect(lock.ok).toBe(true);
+    expect(lockDatabase(second)).toMatchObject({ ok: false, error: { kind: "AlreadyRunning", folder: path } });
+    expect(data("repair", "--db", second).stderr).toContain("is using");
+    if (lock.ok) lock.value.release();
+  }
 });
 
 test("a missing database of a used folder is named by check and begun anew only after accept", async () => {

@@ -7,7 +7,7 @@ import { repairDatabase } from "../adapters/sqlite/repair/repairDatabase.ts";
 import { SCHEMA } from "../adapters/sqlite/schema.ts";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
 import { isKdfDatabase } from "../adapters/system/kdfsOwn.ts";
-import { lockFolder } from "../adapters/system/processLock.ts";
+import { lockDatabase } from "../adapters/system/processLock.ts";
 import { parseOrderRecord } from "../app/orders/orderRecord.ts";
 import { defaultDbDir, type Surroundings } from "../config/configSources.ts";
 import { StorageError } from "../ports/sql.ts";
@@ -87,7 +87,7 @@ function alone(path: string, io: Io, run: () => boolean): boolean {
     io.complain(`there is no ${path}`);
     return false;
   }
-  const lock = lockFolder(dirname(path));
+  const lock = lockDatabase(path);
   if (!lock.ok) {
     io.complain(lock.error.message);
     return false;

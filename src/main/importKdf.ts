@@ -9,7 +9,7 @@ import { keepBeforeImport } from "../adapters/sqlite/snapshot.ts";
 import { SqliteEngine } from "../adapters/sqlite/sqliteEngine.ts";
 import { endedStatements, reopenedStatements, takenOverStatements } from "../adapters/sqlite/swapStore.ts";
 import { openDataDir, refuseKdfsOwn } from "../adapters/system/dataDir.ts";
-import { lockFolder } from "../adapters/system/processLock.ts";
+import { lockDatabase } from "../adapters/system/processLock.ts";
 import type { ImportCoins } from "../app/kdf/importCoin.ts";
 import { planSwapImport, type SwapPlan } from "../app/kdf/planSwapImport.ts";
 import { parseSavedSwap } from "../app/kdf/savedSwap.ts";
@@ -67,10 +67,10 @@ export async function importKdf(options: ImportOptions): Promise<ImportOutcome> 
     const dir = openDataDir(options.dbdir, wallet);
     if (!dir.ok) return { ok: false, reason: dir.error.message };
   }
-  const lock = lockFolder(own);
+  const path = join(own, "swapnode.db");
+  const lock = lockDatabase(path);
   if (!lock.ok) return { ok: false, reason: lock.error.message };
   try {
-    const path = join(own, "swapnode.db");
     const exists = existsSync(path);
     if (options.dryRun && !exists) return await run(options, root, null);
     if (options.dryRun) {

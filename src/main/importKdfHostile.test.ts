@@ -248,9 +248,11 @@ test("a look at what an import would add to what is here adds nothing", async ()
   const { root, run, count } = folder({ swaps: [kdfSwap()] });
   expect((await run()).code).toBe(0);
   writeFileSync(join(root, "ORDERS/MY/MAKER", `${uuidOf(1)}.json`), JSON.stringify(kdfMaker(1)));
-  const before = factsOf(root, [".lock", ".lock.pid", "swapnode.db-shm", "swapnode.db-wal"]);
+  const before = factsOf(root, [".lock", ".lock.pid", "swapnode.db-shm", "swapnode.db-wal", "swapnode.db.lock", "swapnode.db.lock.pid"]);
   expect((await run(undefined, 0, "--dry-run")).text).toContain("1 open orders");
-  expect(factsOf(root, [".lock", ".lock.pid", "swapnode.db-shm", "swapnode.db-wal"])).toEqual(before);
+  expect(factsOf(root, [".lock", ".lock.pid", "swapnode.db-shm", "swapnode.db-wal", "swapnode.db.lock", "swapnode.db.lock.pid"])).toEqual(
+    before,
+  );
   expect(count("live_orders")).toBe(0);
 });
 

@@ -4,7 +4,7 @@ import type { StoreNote } from "../adapters/sqlite/openStore.ts";
 import { SCHEMA } from "../adapters/sqlite/schema.ts";
 import { openWorkerDatabase } from "../adapters/sqlite/workerDatabase.ts";
 import { openDataDir } from "../adapters/system/dataDir.ts";
-import { lockFolder } from "../adapters/system/processLock.ts";
+import { lockDatabase } from "../adapters/system/processLock.ts";
 import { rmd160Hex } from "../core/keys/dbIds.ts";
 import { toHex } from "../core/util/bytes.ts";
 import { Secret } from "../core/util/secret.ts";
@@ -37,20 +37,19 @@ export async function openAccount(passphrase: Secret<string>, enableHd: boolean,
   const walletId = rmd160Hex(keys.node.publicKey);
   const dir = openDataDir(dbdir, walletId);
   if (!dir.ok) throw new StartRefused(dir.error.message);
-  const lock = lockFolder(dir.value.root);
+  const database = join(dir.value.root, "swapnode.db");
+  const lock = lockDatabase(database);
   if (!lock.ok) throw new StartRefused(lock.error.message);
   const onNote = ({ note, ...fields }: StoreNote): void => log.warn(note, fields);
   // A node that stores nothing would look on while its swaps run into their limits: what starts it again must see that it ended.
   const onDied = (error: StorageError): never => {
     throw error;
   };
-  const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA, undefined, onNote, onDied, true).catch(
-    (cause: unknown) => {
-      lock.value.release();
-      if (cause instanceof StorageError) log.error("database_refused", { kind: cause.kind, error: cause });
-      throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
-    },
-  );
+  const db = await openWorkerDatabase(database, SCHEMA, undefined, onNote, onDied, true).catch((cause: unknown) => {
+    lock.value.release();
+    if (cause instanceof StorageError) log.error("database_refused", { kind: cause.kind, error: cause });
+    throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
+  });
   const files = createFileExports(dir.value, log);
   return {
     keys,

@@ -101,6 +101,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/workerDatabase.test.ts",
   ),
   bug(
+    "a second node uses a database by a link",
+    "src/adapters/system/processLock.ts",
+    "existsSync(path) ? realpathSync(path) : path",
+    "path",
+    "src/main/dataCommand.test.ts",
+  ),
+  bug(
     "a second signal waits for a disk that does not answer",
     "src/main/startCommand.ts",
     'void process.kill(process.pid, "SIGKILL")',

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf } from "../../core/util/reasonOf.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
@@ -31,8 +31,35 @@ function readPid(file: string): number | null {
  */
 export function lockFolder(folder: string): Result<ProcessLock, LockError> {
   makeFolders(folder);
-  const pidFile = join(folder, ".lock.pid");
-  const file = join(folder, ".lock");
+  return lockBy(join(folder, ".lock"), folder);
+}
+
+/**
+ * The same for a database: for its folder, and for the file it really is. A second folder that has it by a link has another lock, and two nodes
+ * would act on the same swaps.
+ *
+ * @param path of a file that is there or will be; its folder is made
+ */
+export function lockDatabase(path: string): Result<ProcessLock, LockError> {
+  const folder = lockFolder(dirname(path));
+  if (!folder.ok) return folder;
+  const real = existsSync(path) ? realpathSync(path) : path;
+  const file = lockBy(`${real}.lock`, real);
+  if (!file.ok) {
+    folder.value.release();
+    return file;
+  }
+  return ok({
+    release() {
+      file.value.release();
+      folder.value.release();
+    },
+  });
+}
+
+/** @param folder what the lock is for, for the message */
+function lockBy(file: string, folder: string): Result<ProcessLock, LockError> {
+  const pidFile = `${file}.pid`;
   let db: DatabaseSync | null = null;
   try {
     db = new DatabaseSync(file, { timeout: 0 });
