@@ -153,6 +153,13 @@ export const MONEY: readonly PlantedBug[] = [
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
+    "a withdrawal at a rate that eats all outputs says that nothing is there",
+    "src/app/coin/withdraw.ts",
+    "available: available + unworthy, required: required + unworthy",
+    "available, required",
+    "test/rpc/withdraw.test.ts",
+  ),
+  bug(
     "a finished transaction is sent though swaps were promised what it spends",
     "src/app/coin/withdraw.ts",
     "if (!coin.ledger.leavesPromises(effect))",

@@ -51,6 +51,22 @@ test("a fixed fee is exactly that, however large the transaction", async () => {
   expect(feeOf(max.reply)).toEqual(decimal("0.001"));
 });
 
+test("at a rate of fees that takes more than the outputs hold, all that is there is told, not nothing", async () => {
+  const made = await node(2n * COIN, COIN);
+  const fee = { type: "UtxoPerKbyte", amount: "1000" };
+  for (const [what, least] of [
+    [{ amount: "1" }, "67"],
+    [{ max: true }, "3.00001"],
+  ] as const) {
+    const { reply } = await made.v2("withdraw", { coin: "DOC", to: TO, fee, ...what });
+    const data = { coin: "DOC", available: "3", required: least };
+    expect(reply).toMatchObject({ error_type: "NotSufficientBalance", error_data: data });
+  }
+  expect(made.coin("DOC").reserve([decimal("2.5")], DAY_MS).ok).toBe(true);
+  const { reply } = await made.v2("withdraw", { coin: "DOC", to: TO, fee, max: true });
+  expect(Number((reply.error_data as { available: string }).available)).toBeLessThan(0.5);
+});
+
 test("the figures are those of the transaction", async () => {
   const made = await node(3n * COIN);
   const { reply } = await made.flat("withdraw", { coin: "DOC", to: TO, amount: "1.123456789" });

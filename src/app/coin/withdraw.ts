@@ -106,6 +106,8 @@ export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result
   }
 }
 
+const atLeast0 = (n: bigint): bigint => (n > 0n ? n : 0n);
+
 /**
  * Builds and signs a payment to `script`; sends it if asked. Never uses what is promised to swaps: the largest
  * withdrawal is the balance less those promises. The inputs are taken only when it is sent.
@@ -119,27 +121,30 @@ export async function withdraw(
 ): Promise<Result<Withdrawal, WithdrawError>> {
   const { decimals } = coin;
   const rate = feeRateOf(coin, request.fee);
-  const worth = (unspents: SortedUnspents): bigint => worthSpending(unspents, rate).reduce((n, u) => n + u.value, 0n);
+  const sum = (unspents: SortedUnspents): bigint => unspents.reduce((n, u) => n + u.value, 0n);
+  const worth = (unspents: SortedUnspents): bigint => sum(worthSpending(unspents, rate));
   const unpromised = worth(coin.ledger.spendable()) - coin.ledger.held();
+  // What each of the other outputs brings, it takes in fees, or more: with them as much more is there, and is needed at least.
+  const unworthy = atLeast0(sum(coin.ledger.spendable()) - coin.ledger.held()) - atLeast0(unpromised);
+  const tooMuch = (available: bigint, required: bigint): Result<never, WithdrawError> =>
+    err(toWithdrawError(coin, { kind: "NotEnough", available: available + unworthy, required: required + unworthy }));
   const comingChange = unpromised - worth(coin.ledger.ready());
   const free = comingChange > 0n ? unpromised - comingChange : unpromised;
   const isMax = request.amount === "max";
   if (isMax && free <= 0n) {
     const isEmpty = coin.ledger.spendable().length === 0;
-    return err(
-      isEmpty
-        ? { kind: "ZeroBalanceToWithdrawMax" }
-        : toWithdrawError(coin, { kind: "NotEnough", available: 0n, required: coin.dustUnits }),
-    );
+    return isEmpty ? err({ kind: "ZeroBalanceToWithdrawMax" }) : tooMuch(0n, coin.dustUnits);
   }
   const amount = request.amount === "max" ? free : toUnits(request.amount, decimals);
   if (amount < coin.dustUnits) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });
   const built = coin.buildAndSign([{ value: amount, script }], rate, isMax ? 0 : undefined);
-  if (!built.ok) return err(toWithdrawError(coin, built.error));
+  if (!built.ok) {
+    const { error } = built;
+    return error.kind === "NotEnough" ? tooMuch(error.available, error.required) : err(toWithdrawError(coin, error));
+  }
   const { tx, built: parts } = built.value;
   const spent = parts.spent.reduce((n, u) => n + u.value, 0n);
-  if (spent - parts.change > free || !coin.ledger.leavesPromises(parts))
-    return err(toWithdrawError(coin, { kind: "NotEnough", available: free > 0n ? free : 0n, required: spent - parts.change }));
+  if (spent - parts.change > free || !coin.ledger.leavesPromises(parts)) return tooMuch(atLeast0(free), spent - parts.change);
   const done: Withdrawal = {
     raw: serializeTx(tx),
     txid: txid(tx),
