@@ -19,7 +19,13 @@ export const birthday = () =>
   optional(readHeight, { type: "integer", minimum: 0, maximum: MAX_HEIGHT }).describe(
     "Height the own index starts at when the daemon cannot search addresses.",
   );
-export const txHistory = () => flag(false).describe("Answer `my_tx_history`.");
+const TX_HISTORY = "Answer `my_tx_history`.";
+const txHistory = () => flag(false).describe(TX_HISTORY);
+/** The older methods of KDF read it by hand: null is no. */
+export const flatTxHistory = () =>
+  optional(readBool, { type: "boolean", default: false })
+    .transform((wanted) => wanted ?? false)
+    .describe(TX_HISTORY);
 
 const PROTOCOLS = ["TCP", "SSL", "WS", "WSS"] as const;
 const isProtocol = (value: string): value is (typeof PROTOCOLS)[number] => PROTOCOLS.some((p) => p === value);

@@ -108,6 +108,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/main/dataCommand.test.ts",
   ),
   bug(
+    "a client that sends tx_history as null enables no coin",
+    "src/rpc/methods/electrum.ts",
+    "    tx_history: flatTxHistory(),\n",
+    "",
+    "test/rpc/conformance/activation.test.ts",
+  ),
+  bug(
     "a second signal waits for a disk that does not answer",
     "src/main/startCommand.ts",
     'void process.kill(process.pid, "SIGKILL")',

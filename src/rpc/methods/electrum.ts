@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
-import { birthday, commonFields, mm2, servers } from "../activationFields.ts";
+import { birthday, commonFields, flatTxHistory, mm2, servers } from "../activationFields.ts";
 import type { EnableError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { enabledCoin, enabledCoinToJson, enabledForFees, enabledForFeesToJson } from "../enabledCoin.ts";
@@ -32,6 +32,7 @@ export const electrum = defineMethod<Failure>()({
       "Servers used at a time. Default: 5, or `min_connected` where that is more. The others stand in for them, and are visited while a swap is open.",
     ),
     ...commonFields(),
+    tx_history: flatTxHistory(),
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew."),
     birthday_height: birthday(),
   }),

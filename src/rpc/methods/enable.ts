@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
-import { birthday, mm2, txHistory, utxoMergeParams } from "../activationFields.ts";
+import { birthday, flatTxHistory, mm2, utxoMergeParams } from "../activationFields.ts";
 import type { EnableError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { enabledCoin, enabledCoinToJson, enabledForFees, enabledForFeesToJson } from "../enabledCoin.ts";
@@ -56,7 +56,7 @@ export const enable = defineMethod<Failure>()({
     rpc_password: optional(readSecret, { type: "string", format: "password" }),
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew: it was built from another daemon's chain."),
     birthday_height: birthday(),
-    tx_history: txHistory(),
+    tx_history: flatTxHistory(),
     utxo_merge_params: utxoMergeParams(),
   }),
   result: z.union([enabledCoin, enabledForFees]),

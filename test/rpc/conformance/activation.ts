@@ -92,6 +92,8 @@ const ELECTRUM_ROWS: readonly Entry[] = [
   disableLtc,
   flat("electrum", electrum("LTC", { mm2: 1, required_confirmations: 4, tx_history: true, check_utxo_maturity: true }), enabledLtc),
   disableLtc,
+  flat("electrum", electrum("LTC", { required_confirmations: 4, tx_history: null }), enabledLtc),
+  disableLtc,
   step("KMD is being disabled"),
   fails("electrum", electrum("KMD"), "BeingDisabled", "Coin KMD is being disabled; try again"),
   step("KMD is disabled"),
