@@ -622,6 +622,13 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "test/evm/webSocket.test.ts",
   ),
   bug(
+    "a node that forbids one method passes for one that is away",
+    "src/adapters/jsonRpc/daemonAnswer.ts",
+    "if (refused && status !== FORBIDDEN) return err(refused);",
+    "if (refused) return err(refused);",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
+  bug(
     "a node that takes fewer calls at once passes for one that is away",
     "src/adapters/jsonRpc/daemonAnswer.ts",
     "if (isRefused && content.value.length > 0)",

@@ -72,9 +72,11 @@ function open(answer: Result<HttpAnswer, DaemonError>): Result<unknown, DaemonEr
   if (!answer.ok) return answer;
   const { status, body } = answer.value;
   const refused = statusError(status);
-  if (refused) return err(refused);
+  if (refused && status !== FORBIDDEN) return err(refused);
   if (holdsTooMuch(body)) return err({ kind: "unreachable", message: `its answer holds more than ${MAX_VALUES} values` });
   const parsed = parseJson(body);
+  // Providers refuse single methods so, with the reason in the body: the others they answer. A daemon says nothing with it.
+  if (refused && !(parsed.ok && isFields(parsed.value) && isFields(parsed.value.error))) return err(refused);
   if (parsed.ok) return parsed;
   return err(status === NOT_FOUND ? { kind: "unreachable", message: "there is no JSON-RPC at that path" } : NOT_JSON_RPC);
 }

@@ -139,6 +139,18 @@ test.each<[string, number, unknown, object]>([
   ],
   ["401 names the credentials", 401, "", { kind: "unreachable", message: "wrong rpc user or password" }],
   ["403 names the address", 403, "", { kind: "unreachable", message: "it does not accept this address (rpcallowip)" }],
+  [
+    "403 with a reason of the interface refuses the method alone",
+    403,
+    { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "eth_getLogs is not available on your plan" } },
+    { kind: "rpc", code: -32601, message: "eth_getLogs is not available on your plan" },
+  ],
+  [
+    "403 with other words names the address",
+    403,
+    { message: "Forbidden" },
+    { kind: "unreachable", message: expect.stringContaining("rpcallowip") },
+  ],
   ["404 without JSON names the path", 404, "<html>", { kind: "unreachable", message: "there is no JSON-RPC at that path" }],
   ["a web page is not JSON-RPC", 200, "<html>", { kind: "unreachable", message: expect.stringContaining("not JSON-RPC") }],
   [
@@ -151,6 +163,16 @@ test.each<[string, number, unknown, object]>([
 ])("%s", async (_name, status, content, error) => {
   const client = await serve((_body, response) => reply(response, content, status));
   expect(await client.call("x", [])).toEqual({ ok: false, error });
+});
+
+test("a batch of which a provider forbids one method is asked call by call, and the others are answered", async () => {
+  const client = await serve((body, response) => {
+    const forbidden = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "method not allowed" } };
+    if (body.includes("eth_getLogs")) reply(response, forbidden, 403);
+    else reply(response, { jsonrpc: "2.0", id: idOf(body), result: "0x1" });
+  });
+  const answers = await client.callBatch(["eth_chainId", "eth_getLogs", "eth_blockNumber"].map((method) => ({ method, params: [] })));
+  expect(answers.map((answer) => (answer.ok ? answer.value : answer.error.kind))).toEqual(["0x1", "rpc", "0x1"]);
 });
 
 test("nobody listening is said in one sentence, and the password is in no error", async () => {
