@@ -1049,6 +1049,17 @@ test.each([
   },
 );
 
+test("a node that takes nonces in order alone has not seen one before it: no block has its nonce, as the same words say of one that is used", async () => {
+  const { world, tx, only } = await takenInHiddenPool();
+  only.says.set("eth_sendRawTransaction", () => {
+    throw new RpcRefusal(-32000, "invalid nonce; got 7, expected 6: invalid sequence");
+  });
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({
+    kind: "unknown",
+    message: expect.stringMatching(/, so it waits for an earlier one of the account\.$/),
+  });
+});
+
 test("a node that limits how often it is asked refuses no transaction: what it took before would count as never sent, and its nonce as free", async () => {
   const { world, tx, only } = await takenInHiddenPool();
   only.says.set("eth_sendRawTransaction", () => {

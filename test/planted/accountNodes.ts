@@ -79,6 +79,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a nonce that waits for an earlier one passes for one that is used",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "BigInt(got) > BigInt(expected)",
+    "got === expected",
+    HOSTILE,
+  ),
+  bug(
     "a node that limits how often it is asked passes for one that takes no block by its hash",
     "src/adapters/evmRpc/evmNode.ts",
     " || isLimit(probe.error))",

@@ -19,6 +19,14 @@ const KNOWN =
 /** A block has a transaction with this nonce: words of geth and most others; Nethermind; chains of the Cosmos SDK, which say so of a gap, too. */
 const NONCE_USED = /nonce (is )?too low|\bOldNonce\b|\binvalid nonce; got\b/i;
 
+const GAP = /\binvalid nonce; got (\d{1,20}), expected (\d{1,20})\b/i;
+/** Why a nonce does not fit, as far as the node's words tell. */
+function whyNotNow(said: string): string {
+  const [, got, expected] = GAP.exec(said) ?? [];
+  if (got !== undefined && expected !== undefined && BigInt(got) > BigInt(expected)) return "so it waits for an earlier one of the account";
+  return "so a block has its nonce, perhaps with this very transaction";
+}
+
 /** The node failed, or had no time: Besu's words for whatever it does not name and those of gateways; geth's. It may have passed it on before. */
 const NO_REFUSAL = /^internal( server| json-?rpc)? error\.?$|timed ?out\b|\btimeout\b|deadline exceeded/i;
 
@@ -41,7 +49,7 @@ async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: n
     // A retry of the node's own gateway may be what is refused, and the machine that was asked now a block behind.
     if (there?.ok) {
       const refusal = nodeFaultText({ ...error, message: error.message.replace(/\.$/, "") });
-      return { kind: "unknown", message: `${node.name}: ${refusal}, so a block has its nonce, perhaps with this very transaction.` };
+      return { kind: "unknown", message: `${node.name}: ${refusal}, ${whyNotNow(error.message)}.` };
     }
   }
   return { kind: "unknown", message: `${node.name}: ${nodeFaultText(error)}.` };
