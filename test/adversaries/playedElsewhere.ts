@@ -151,6 +151,16 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     },
   },
   {
+    name: "an address that opens sockets and says nothing",
+    tries: "keeps everybody else from connecting to a seed",
+    loses: "nothing",
+    treated: "its oldest socket goes when a handshake needs room",
+    test: {
+      file: "src/adapters/libp2p/fullHouse.test.ts",
+      name: "sockets that say nothing (tcp%s) keep nobody out, are few, and do not hold up the end",
+    },
+  },
+  {
     name: "a peer that floods",
     tries: "takes bandwidth and memory from all others",
     loses: "nothing",

@@ -10,6 +10,7 @@ const SERVICE_TEST = "src/app/orderbook/orderbookService.test.ts";
 const RELAY_TEST = "src/app/orderbook/hostileRelay.test.ts";
 const QUERIES_TEST = "src/app/orderbook/relayQueries.test.ts";
 const P2P_TEST = "src/net/p2pNode.test.ts";
+const HOUSE_TEST = "src/adapters/libp2p/fullHouse.test.ts";
 const HOSTILE_TEST = "src/net/hostilePeers.test.ts";
 
 /** The remote order book, gossip and connections. */
@@ -491,5 +492,26 @@ export const NETWORK: readonly PlantedBug[] = [
     "    tried.push(answer.peer);\n",
     "    return null;\n",
     QUERIES_TEST,
+  ),
+  bug(
+    "sockets that say nothing keep all others out of a seed",
+    "src/adapters/libp2p/pendingInbound.ts",
+    "if (this.#pending.size >= MAX_PENDING) this.#makeRoom();",
+    "if (this.#pending.size >= MAX_PENDING) return turnAway();",
+    HOUSE_TEST,
+  ),
+  bug(
+    "a handshake makes room for silent sockets of somebody else's address",
+    "src/adapters/libp2p/pendingInbound.ts",
+    "      if (counts.get(host) !== most) continue;\n",
+    "      if ((counts.get(host) ?? 0) > most) continue;\n",
+    HOUSE_TEST,
+  ),
+  bug(
+    "sockets that say nothing on the port for WebSockets stay for ever, in any number",
+    "src/adapters/libp2p/createNode.ts",
+    "        pending.began(host, port, () => socket.destroy());\n",
+    "        if (socket.destroyed) pending.began(host, port, () => socket.destroy());\n",
+    HOUSE_TEST,
   ),
 ];

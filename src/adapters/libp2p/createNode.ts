@@ -1,14 +1,17 @@
+import type { Server } from "node:net";
 import type { Libp2p } from "libp2p";
 import type { Secret } from "../../core/util/secret.ts";
 import type { Connection } from "./libp2pTypes.ts";
+import { PendingInbound } from "./pendingInbound.ts";
 
 const MAX_STREAMS = 512;
 /** Bytes a peer may send on one stream before they are read; the library gives up a stream at 4 MiB. */
 const STREAM_WINDOW = 512 * 1024;
 const DEFAULT_MAX_CONNECTIONS = 600;
-/** New connections a second from one address, and handshakes at the same time. */
+/** New connections a second from one address. */
 const INBOUND_PER_SEC = 100;
-const MAX_PENDING_INBOUND = 64;
+/** Handshakes at the same time above which the library lets in nobody at all: `PendingInbound` turns away before that. */
+const MAX_HANDSHAKES = 1024;
 /** Upgrade of a connection (p2p-wire.md 1) and negotiation of a stream. */
 const UPGRADE_TIMEOUT_MS = 20_000;
 const NEGOTIATION_TIMEOUT_MS = 10_000;
@@ -33,6 +36,7 @@ export type Node = {
   readonly libp2p: Libp2p;
   parseAddress(address: string): Parameters<Libp2p["dial"]>[0];
   ping(peer: Connection["remotePeer"], signal: AbortSignal): Promise<number>;
+  stop(): Promise<void>;
 };
 
 /** Loads the library (about 200 ms and 45 MB) only here, so that a node answers its first RPC before that. */
@@ -46,10 +50,11 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     import("@libp2p/crypto/keys"),
     import("@multiformats/multiaddr"),
   ]);
+  const pending = new PendingInbound();
   const webSockets =
     options.websocket === false
       ? []
-      : [(await import("@libp2p/websockets")).webSockets(options.tls === undefined ? {} : { https: options.tls })];
+      : [watched((await import("@libp2p/websockets")).webSockets(options.tls === undefined ? {} : { https: options.tls }), pending)];
   const libp2p = await createLibp2p({
     start: false,
     privateKey: await generateKeyPairFromSeed("Ed25519", options.identitySeed.reveal()),
@@ -60,10 +65,22 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
       yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS, streamOptions: { maxStreamWindowSize: STREAM_WINDOW } }),
     ],
     connectionMonitor: { enabled: false },
+    connectionGater: {
+      denyInboundConnection(connection) {
+        const [host, port] = hostAndPort(String(connection.remoteAddr));
+        connection.addEventListener("close", () => pending.ended(host, port));
+        pending.began(host, port, () => connection.abort(new Error("too many handshakes at the same time")));
+        return false;
+      },
+      denyInboundUpgradedConnection(_peer, connection) {
+        pending.ended(...hostAndPort(String(connection.remoteAddr)));
+        return false;
+      },
+    },
     connectionManager: {
       maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
       inboundConnectionThreshold: INBOUND_PER_SEC,
-      maxIncomingPendingConnections: MAX_PENDING_INBOUND,
+      maxIncomingPendingConnections: MAX_HANDSHAKES,
       inboundUpgradeTimeout: UPGRADE_TIMEOUT_MS,
       addressDialTimeout: UPGRADE_TIMEOUT_MS,
       dialTimeout: UPGRADE_TIMEOUT_MS,
@@ -77,5 +94,37 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     libp2p,
     parseAddress: (address) => multiaddr(address),
     ping: (peer, signal) => libp2p.services.ping.ping(peer, { signal }),
+    async stop() {
+      pending.close();
+      await libp2p.stop();
+    },
+  };
+}
+
+/** Of a multiaddress that begins with the address of a host. */
+function hostAndPort(address: string): [host: string, port: string] {
+  const [, , host = "", , port = ""] = address.split("/");
+  return [host, port];
+}
+
+type Factory = ReturnType<typeof import("@libp2p/websockets")["webSockets"]>;
+
+/** The library counts a WebSocket once it is one. Until then its socket is waited for without end and known to nobody else, at a stop neither. */
+function watched(factory: Factory, pending: PendingInbound): Factory {
+  return (components) => {
+    const transport = factory(components);
+    const createListener = transport.createListener.bind(transport);
+    transport.createListener = (options) => {
+      const listener = createListener(options);
+      const { server } = listener as unknown as { readonly server: Server };
+      server.on("connection", (socket) => {
+        const [host, port] = [socket.remoteAddress, String(socket.remotePort)];
+        if (host === undefined) return;
+        socket.once("close", () => pending.ended(host, port));
+        pending.began(host, port, () => socket.destroy());
+      });
+      return listener;
+    };
+    return transport;
   };
 }

@@ -96,7 +96,7 @@ class Transport implements Libp2pTransport {
     this.#stopping.abort();
     await sleep(this.#clock, 0);
     for (const peer of [...this.#peers.values()]) this.#abort(peer, "stopping");
-    await this.#node?.libp2p.stop();
+    await this.#node?.stop();
     this.#node = undefined;
     this.#handlers = undefined;
   }

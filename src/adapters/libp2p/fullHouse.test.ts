@@ -1,0 +1,82 @@
+import { connect, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { Secret } from "../../core/util/secret.ts";
+import { createSystemClock } from "../system/systemClock.ts";
+import { createSystemRng } from "../system/systemRng.ts";
+import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
+import { PendingInbound } from "./pendingInbound.ts";
+
+const clock = createSystemClock();
+const rng = createSystemRng();
+const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
+
+async function started(listen: readonly string[]): Promise<Libp2pTransport> {
+  const identitySeed = new Secret(rng.bytes(32));
+  const one = createLibp2pTransport({ clock, log: new SilentLog() }, { identitySeed, listen });
+  await one.start({
+    onPeer: () => undefined,
+    onPeerGone: () => undefined,
+    onFrame: () => undefined,
+    onRequest: async (_peer, _protocol, payload) => payload,
+  });
+  return one;
+}
+
+/** Whether a node that comes now gets in, and an answer. */
+async function isServed(address: string): Promise<boolean> {
+  const honest = await started([]);
+  const { signal } = new AbortController();
+  try {
+    const id = await honest.dial(address, signal);
+    return (await honest.request(id, "/request-response/2", Uint8Array.of(7), signal))[0] === 7;
+  } catch {
+    return false;
+  } finally {
+    await honest.stop();
+  }
+}
+
+/** Opens sockets that never say a word, and waits until they are connected. */
+async function silentSockets(address: string, count: number): Promise<readonly Socket[]> {
+  const port = Number(/tcp\/(\d+)/.exec(address)?.[1]);
+  const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1").on("error", () => undefined));
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+  return sockets;
+}
+const openOf = (sockets: readonly Socket[]): number => sockets.filter(({ readyState }) => readyState === "open").length;
+
+test.each(["", "/ws"])("sockets that say nothing (tcp%s) keep nobody out, are few, and do not hold up the end", async (kind) => {
+  const listener = await started([LOOPBACK + kind]);
+  const [address = ""] = listener.listenAddresses();
+  const sockets = await silentSockets(address, 90);
+  try {
+    await expect.poll(() => openOf(sockets)).toBeLessThanOrEqual(64);
+    expect(await isServed(address)).toBe(true);
+    expect(openOf(sockets)).toBeGreaterThan(50);
+    await listener.stop();
+    await expect.poll(() => openOf(sockets)).toBe(0);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await listener.stop();
+  }
+});
+
+test("where too many handshakes are under way the address with most of them loses its oldest, and of equals the oldest of all goes", () => {
+  const pending = new PendingInbound();
+  const gone: string[] = [];
+  const begin = (host: string, port: number): void => pending.began(host, String(port), () => gone.push(`${host} ${port}`));
+  begin("honest", 1);
+  for (let port = 1; port <= 63; port++) begin("rogue", port);
+  begin("honest", 2);
+  expect(gone).toEqual(["rogue 1"]);
+  begin("rogue", 63);
+  pending.ended("rogue", "63");
+  begin("rogue", 64);
+  expect(gone).toEqual(["rogue 1"]);
+  begin("rogue", 65);
+  expect(gone).toEqual(["rogue 1", "rogue 2"]);
+  const single = new PendingInbound();
+  for (let n = 1; n <= 65; n++) single.began(`host${n}`, "1", () => gone.push(`host${n}`));
+  expect(gone.at(-1)).toBe("host1");
+});
