@@ -46,7 +46,7 @@ export function openNetwork(
   const transport = createLibp2pTransport(deps, {
     identitySeed,
     listen,
-    maxConnections: settings.maxConnections,
+    maxPeers: settings.maxConnections,
     // Nobody is dialled over websocket but a seed whose address says so: what nodes tell each other is tcp.
     websocket: certs !== null || seedNodes.some(({ address }) => /\/wss?(?:\/|$)/.test(address)),
     ...(certs ? { tls: { key: readPem(certs.keyPath), cert: readPem(certs.certPath) } } : {}),

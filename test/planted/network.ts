@@ -514,4 +514,11 @@ export const NETWORK: readonly PlantedBug[] = [
     "        if (socket.destroyed) pending.began(host, port, () => socket.destroy());\n",
     HOUSE_TEST,
   ),
+  bug(
+    "a seed that is full stays so, however long its peers are silent",
+    "src/adapters/libp2p/createNode.ts",
+    "maxConnections: (options.maxPeers ?? DEFAULT_MAX_PEERS) + SPARE_CONNECTIONS,",
+    "maxConnections: Math.max(options.maxPeers ?? DEFAULT_MAX_PEERS, SPARE_CONNECTIONS - 87),",
+    HOUSE_TEST,
+  ),
 ];

@@ -7,7 +7,9 @@ import { PendingInbound } from "./pendingInbound.ts";
 const MAX_STREAMS = 512;
 /** Bytes a peer may send on one stream before they are read; the library gives up a stream at 4 MiB. */
 const STREAM_WINDOW = 512 * 1024;
-const DEFAULT_MAX_CONNECTIONS = 600;
+const DEFAULT_MAX_PEERS = 512;
+/** Connections beside one of each peer. Who comes to a full house is refused, or let in for somebody who is silent, by whoever manages peers: the library must not refuse it before. */
+const SPARE_CONNECTIONS = 88;
 /** New connections a second from one address. */
 const INBOUND_PER_SEC = 100;
 /** Handshakes at the same time above which the library lets in nobody at all: `PendingInbound` turns away before that. */
@@ -27,8 +29,8 @@ export type Libp2pOptions = {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** False leaves out `/ws` and `/wss`, which saves 40 ms and 6 MB; true when not given. */
   readonly websocket?: boolean;
-  /** Connections, in and out. */
-  readonly maxConnections?: number;
+  /** Peers there may be, in and out; default 512. */
+  readonly maxPeers?: number;
 };
 
 /** A configured libp2p, not started, with the two things of it that need its own types. */
@@ -78,7 +80,7 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
       },
     },
     connectionManager: {
-      maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+      maxConnections: (options.maxPeers ?? DEFAULT_MAX_PEERS) + SPARE_CONNECTIONS,
       inboundConnectionThreshold: INBOUND_PER_SEC,
       maxIncomingPendingConnections: MAX_HANDSHAKES,
       inboundUpgradeTimeout: UPGRADE_TIMEOUT_MS,

@@ -2,6 +2,8 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { Secret } from "../../core/util/secret.ts";
+import { createP2p } from "../../net/p2pNode.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { createSystemClock } from "../system/systemClock.ts";
 import { createSystemRng } from "../system/systemRng.ts";
 import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
@@ -11,9 +13,13 @@ const clock = createSystemClock();
 const rng = createSystemRng();
 const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
 
-async function started(listen: readonly string[]): Promise<Libp2pTransport> {
+function transport(listen: readonly string[], maxPeers = 512, ownClock: Clock = clock): Libp2pTransport {
   const identitySeed = new Secret(rng.bytes(32));
-  const one = createLibp2pTransport({ clock, log: new SilentLog() }, { identitySeed, listen });
+  return createLibp2pTransport({ clock: ownClock, log: new SilentLog() }, { identitySeed, listen, maxPeers });
+}
+
+async function started(listen: readonly string[], maxPeers = 512): Promise<Libp2pTransport> {
+  const one = transport(listen, maxPeers);
   await one.start({
     onPeer: () => undefined,
     onPeerGone: () => undefined,
@@ -79,4 +85,30 @@ test("where too many handshakes are under way the address with most of them lose
   const single = new PendingInbound();
   for (let n = 1; n <= 65; n++) single.began(`host${n}`, "1", () => gone.push(`host${n}`));
   expect(gone.at(-1)).toBe("host1");
+});
+
+test("in a full house whoever has been silent for two minutes makes room for the next", async () => {
+  let aheadMs = 0;
+  const movable: Clock = { nowMs: () => Date.now() + aheadMs, after: (delayMs, task) => clock.after(delayMs, task) };
+  const relay = transport([LOOPBACK], 3, movable);
+  const identitySeed = new Secret(rng.bytes(32));
+  const config = { isRelay: true, seedNodes: [], tcpPort: 47771, identitySeed, version: "test", maxPeers: 3 };
+  const p2p = createP2p({ transport: relay, clock: movable, rng, log: new SilentLog(), config });
+  p2p.setRequestHandler(async (_peer, request) => ({ kind: "ok", data: request }));
+  await p2p.start();
+  const [address = ""] = relay.listenAddresses();
+  const silent = await Promise.all(Array.from({ length: 3 }, () => started([])));
+  const late = await started([]);
+  const { signal } = new AbortController();
+  try {
+    for (const one of silent) await one.dial(address, signal);
+    const isIn = (one: Libp2pTransport): boolean => p2p.peers().some(({ id }) => id === one.self.id);
+    await expect.poll(() => silent.filter(isIn).length).toBe(3);
+    aheadMs = 121_000;
+    await late.dial(address, signal).catch(() => undefined);
+    await expect.poll(() => [isIn(late), silent.filter(isIn).length]).toEqual([true, 2]);
+  } finally {
+    await Promise.all([...silent, late].map((one) => one.stop()));
+    await p2p.stop();
+  }
 });
