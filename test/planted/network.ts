@@ -521,4 +521,11 @@ export const NETWORK: readonly PlantedBug[] = [
     "maxConnections: Math.max(options.maxPeers ?? DEFAULT_MAX_PEERS, SPARE_CONNECTIONS - 87),",
     HOUSE_TEST,
   ),
+  bug(
+    "one peer takes all connections of a seed",
+    "src/adapters/libp2p/libp2pTransport.ts",
+    "if (connections.size >= CONNECTIONS_PER_PEER) return false;",
+    "if (connections.size >= CONNECTIONS_PER_PEER) return true;",
+    HOUSE_TEST,
+  ),
 ];

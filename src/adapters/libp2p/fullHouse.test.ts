@@ -6,6 +6,7 @@ import { createP2p } from "../../net/p2pNode.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { createSystemClock } from "../system/systemClock.ts";
 import { createSystemRng } from "../system/systemRng.ts";
+import { createNode } from "./createNode.ts";
 import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
 import { PendingInbound } from "./pendingInbound.ts";
 
@@ -42,6 +43,22 @@ async function isServed(address: string): Promise<boolean> {
     await honest.stop();
   }
 }
+
+test("a peer that connects again and again takes nobody's place", async () => {
+  const listener = await started([LOOPBACK], 1);
+  const [address = ""] = listener.listenAddresses();
+  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  try {
+    await rogue.libp2p.start();
+    for (let n = 0; n < 95; n++) await rogue.libp2p.dial(rogue.parseAddress(address), { force: true }).catch(() => undefined);
+    // So many of one address are let in a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await isServed(address)).toBe(true);
+    await expect.poll(() => rogue.libp2p.getConnections().length).toBe(2);
+  } finally {
+    await Promise.all([rogue.stop(), listener.stop()]);
+  }
+});
 
 /** Opens sockets that never say a word, and waits until they are connected. */
 async function silentSockets(address: string, count: number): Promise<readonly Socket[]> {

@@ -19,6 +19,9 @@ const SERVE_DEADLINE_MS = 20_000;
 /** Streams at the same time per connection: gossip (one, and one that replaces it), requests of each protocol. */
 const GOSSIP_STREAMS = 4;
 const REQUEST_STREAMS = 64;
+/** Connections of one peer, since two nodes may dial each other at the same time; and second ones of all peers. */
+const CONNECTIONS_PER_PEER = 2;
+const MAX_SECOND_CONNECTIONS = 44;
 /** Bytes of inbound requests that are still being read, all peers together. */
 const MAX_REQUEST_MEMORY = 32 * 1024 * 1024;
 
@@ -152,7 +155,8 @@ class Transport implements Libp2pTransport {
     const id = connection.remotePeer.toString();
     const known = this.#peers.get(id);
     if (known !== undefined) {
-      known.connections.add(connection);
+      if (this.#hasRoomForSecond(known)) known.connections.add(connection);
+      else this.#clock.after(0, () => connection.abort(new Error("connected already")));
       return;
     }
     const peer: Peer = {
@@ -175,6 +179,14 @@ class Transport implements Libp2pTransport {
       address: connection.remoteAddr.toString(),
       direction: connection.direction,
     });
+  }
+
+  /** More connections of a peer do nothing, and would take the places of other peers. */
+  #hasRoomForSecond({ connections }: Peer): boolean {
+    if (connections.size >= CONNECTIONS_PER_PEER) return false;
+    let second = 0;
+    for (const peer of this.#peers.values()) second += peer.connections.size - 1;
+    return second < MAX_SECOND_CONNECTIONS;
   }
 
   #onConnectionClosed(connection: Connection): void {
