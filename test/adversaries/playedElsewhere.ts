@@ -151,6 +151,16 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     },
   },
   {
+    name: "a peer that pings without end",
+    tries: "fills the memory of the node with answers it does not read",
+    loses: "nothing",
+    treated: "its stream is ended",
+    test: {
+      file: "src/adapters/libp2p/pings.test.ts",
+      name: "pings are answered, and a peer that sends them without end (and reads no answer: %s) has nothing kept",
+    },
+  },
+  {
     name: "an address that opens sockets and says nothing",
     tries: "keeps everybody else from connecting to a seed",
     loses: "nothing",

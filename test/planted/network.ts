@@ -528,4 +528,18 @@ export const NETWORK: readonly PlantedBug[] = [
     "if (connections.size >= CONNECTIONS_PER_PEER) return true;",
     HOUSE_TEST,
   ),
+  bug(
+    "a peer fills the memory of a node with pings",
+    "src/adapters/libp2p/pings.ts",
+    "        if (credit.take(this.#clock.nowMs())) continue;\n",
+    "        if (credit.take(this.#clock.nowMs()) || paidBytes < 0) continue;\n",
+    "src/adapters/libp2p/pings.test.ts",
+  ),
+  bug(
+    "a peer that answers a ping without end is listened to",
+    "src/adapters/libp2p/pings.ts",
+    '        fail("the answer to a ping is longer than it");\n',
+    "",
+    "src/adapters/libp2p/pings.test.ts",
+  ),
 ];

@@ -1,7 +1,6 @@
 import type { Server } from "node:net";
 import type { Libp2p } from "libp2p";
 import type { Secret } from "../../core/util/secret.ts";
-import type { Connection } from "./libp2pTypes.ts";
 import { PendingInbound } from "./pendingInbound.ts";
 
 const MAX_STREAMS = 512;
@@ -17,8 +16,6 @@ const MAX_HANDSHAKES = 1024;
 /** Upgrade of a connection (p2p-wire.md 1) and negotiation of a stream. */
 const UPGRADE_TIMEOUT_MS = 20_000;
 const NEGOTIATION_TIMEOUT_MS = 10_000;
-/** A ping stream may stay open for an hour: the reference sends all its pings on one. */
-const PING_STREAM_MS = 3_600_000;
 
 export type Libp2pOptions = {
   /** 32 bytes: SHA-256 of the node key on a seed, random on a light node. */
@@ -33,22 +30,20 @@ export type Libp2pOptions = {
   readonly maxPeers?: number;
 };
 
-/** A configured libp2p, not started, with the two things of it that need its own types. */
+/** A configured libp2p, not started. */
 export type Node = {
   readonly libp2p: Libp2p;
   parseAddress(address: string): Parameters<Libp2p["dial"]>[0];
-  ping(peer: Connection["remotePeer"], signal: AbortSignal): Promise<number>;
   stop(): Promise<void>;
 };
 
 /** Loads the library (about 200 ms and 45 MB) only here, so that a node answers its first RPC before that. */
 export async function createNode(options: Libp2pOptions): Promise<Node> {
-  const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { ping }, { generateKeyPairFromSeed }, { multiaddr }] = await Promise.all([
+  const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { generateKeyPairFromSeed }, { multiaddr }] = await Promise.all([
     import("libp2p"),
     import("@libp2p/tcp"),
     import("@libp2p/noise"),
     import("@libp2p/yamux"),
-    import("@libp2p/ping"),
     import("@libp2p/crypto/keys"),
     import("@multiformats/multiaddr"),
   ]);
@@ -90,12 +85,10 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
       outboundStreamProtocolNegotiationTimeout: NEGOTIATION_TIMEOUT_MS,
       reconnectRetries: 0,
     },
-    services: { ping: ping({ timeout: PING_STREAM_MS }) },
   });
   return {
     libp2p,
     parseAddress: (address) => multiaddr(address),
-    ping: (peer, signal) => libp2p.services.ping.ping(peer, { signal }),
     async stop() {
       pending.close();
       await libp2p.stop();

@@ -11,6 +11,7 @@ import { seededRng } from "../virtualClock/seededRng.ts";
 import { createNode, type Libp2pOptions } from "./createNode.ts";
 import { withLengthPrefix } from "./lengthPrefix.ts";
 import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
+import { PING_PROTOCOL, PingAnswers } from "./pings.ts";
 
 const rng = seededRng(Date.now());
 const clock: Clock = {
@@ -257,13 +258,15 @@ test("pings go out every 15 seconds and a peer that does not answer is closed", 
   const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] });
   const dialler = await open([], { clock: fast });
   try {
+    const pings = new PingAnswers(clock);
+    await other.libp2p.handle(PING_PROTOCOL, (stream, connection) => pings.answer(stream, connection));
     await other.libp2p.start();
     const id = await dialler.transport.dial(String(other.libp2p.getMultiaddrs()[0]), never());
     // Each answered ping sets the timer of the next.
     await until(() => rounds > 3);
     expect(dialler.gone).toEqual([]);
-    await other.libp2p.unhandle("/ipfs/ping/1.0.0");
-    await other.libp2p.handle("/ipfs/ping/1.0.0", () => undefined);
+    await other.libp2p.unhandle(PING_PROTOCOL);
+    await other.libp2p.handle(PING_PROTOCOL, () => undefined);
     await dialler.left;
     expect(dialler.gone).toEqual([id]);
   } finally {

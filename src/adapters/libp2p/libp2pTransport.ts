@@ -6,6 +6,7 @@ import { createNode, type Libp2pOptions, type Node } from "./createNode.ts";
 import { FrameReader } from "./frameReader.ts";
 import { FrameWriter } from "./frameWriter.ts";
 import type { Connection, Stream } from "./libp2pTypes.ts";
+import { PING_PROTOCOL, PingAnswers, ping } from "./pings.ts";
 import { exchange, RequestMemory, serve } from "./requestStream.ts";
 import { TurnQueue } from "./turnQueue.ts";
 
@@ -16,9 +17,10 @@ const PING_INTERVAL_MS = 15_000;
 const PING_DEADLINE_MS = 20_000;
 /** The longest an inbound request may take altogether. */
 const SERVE_DEADLINE_MS = 20_000;
-/** Streams at the same time per connection: gossip (one, and one that replaces it), requests of each protocol. */
+/** Streams at the same time per connection: gossip (one, and one that replaces it), requests of each protocol, pings. */
 const GOSSIP_STREAMS = 4;
 const REQUEST_STREAMS = 64;
+const PING_STREAMS = 2;
 /** Connections of one peer, since two nodes may dial each other at the same time; and second ones of all peers. */
 const CONNECTIONS_PER_PEER = 2;
 const MAX_SECOND_CONNECTIONS = 44;
@@ -84,6 +86,11 @@ class Transport implements Libp2pTransport {
     await node.libp2p.handle(REQUEST_PROTOCOLS, (stream, connection) => this.#onRequestStream(stream, connection), {
       maxInboundStreams: REQUEST_STREAMS,
       maxOutboundStreams: REQUEST_STREAMS,
+    });
+    const pings = new PingAnswers(this.#clock);
+    await node.libp2p.handle(PING_PROTOCOL, (stream, connection) => pings.answer(stream, connection), {
+      maxInboundStreams: PING_STREAMS,
+      maxOutboundStreams: PING_STREAMS,
     });
     this.#node = node;
     try {
@@ -267,8 +274,9 @@ class Transport implements Libp2pTransport {
     });
   }
 
-  async #ping(peer: Peer): Promise<void> {
-    const node = this.#running();
-    await withDeadline(this.#clock, PING_DEADLINE_MS, this.#stopping.signal, (signal) => node.ping(peer.main.remotePeer, signal));
+  #ping(peer: Peer): Promise<void> {
+    return withDeadline(this.#clock, PING_DEADLINE_MS, this.#stopping.signal, async (signal) =>
+      ping(await peer.main.newStream(PING_PROTOCOL, { signal }), signal),
+    );
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Stream } from "./libp2pTypes.ts";
+import { ping } from "./pings.ts";
 import { exchange } from "./requestStream.ts";
 
 /** A stream the peer has reset as soon as it was open. */
@@ -17,14 +18,16 @@ class ResetStream extends EventTarget {
   }
 }
 
-test("a stream that is reset before the request could be sent fails that request and nothing else", async () => {
+test.each([
+  ["request", (stream: Stream, signal: AbortSignal): Promise<unknown> => exchange(stream, Uint8Array.of(1), signal)],
+  ["ping", ping],
+])("a stream that is reset before the %s could be sent fails that one and nothing else", async (_, ask) => {
   const unhandled: unknown[] = [];
   const note = (cause: unknown): void => void unhandled.push(cause);
   process.on("unhandledRejection", note);
   try {
     const stream = new ResetStream();
-    const request = exchange(stream as unknown as Stream, Uint8Array.of(1), new AbortController().signal);
-    await expect(request).rejects.toThrow("Cannot write");
+    await expect(ask(stream as unknown as Stream, new AbortController().signal)).rejects.toThrow("Cannot write");
     expect(stream.isAborted).toBe(true);
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
