@@ -542,4 +542,18 @@ export const NETWORK: readonly PlantedBug[] = [
     "",
     "src/adapters/libp2p/pings.test.ts",
   ),
+  bug(
+    "a peer fills the memory of a node with what it sends behind its requests, or behind its answers",
+    "src/adapters/libp2p/requestStream.ts",
+    "          readNoMore(stream);\n",
+    "",
+    "src/adapters/libp2p/unreadStreams.test.ts",
+  ),
+  bug(
+    "what a peer sends on a stream that is only written to is kept",
+    "src/adapters/libp2p/frameWriter.ts",
+    "      readNoMore(stream);\n",
+    "",
+    "src/adapters/libp2p/unreadStreams.test.ts",
+  ),
 ];

@@ -1,6 +1,7 @@
 import { type Clock, withDeadline } from "../../ports/clock.ts";
 import { MAX_FRAME_BYTES, withLengthPrefix } from "./lengthPrefix.ts";
 import type { Stream } from "./libp2pTypes.ts";
+import { readNoMore } from "./requestStream.ts";
 
 /** Frames and bytes waiting for one peer. */
 const MAX_QUEUED_FRAMES = 4096;
@@ -72,7 +73,10 @@ export class FrameWriter {
     const stream = await withDeadline(clock, OPEN_DEADLINE_MS, this.#closing.signal, open);
     this.#stream = stream;
     if (this.#isClosed) stream.abort(new Error("connection closed"));
-    else stream.addEventListener("close", () => this.#break(new Error("the gossip stream was closed")));
+    else {
+      readNoMore(stream);
+      stream.addEventListener("close", () => this.#break(new Error("the gossip stream was closed")));
+    }
     return stream;
   }
 

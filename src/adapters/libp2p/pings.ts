@@ -2,6 +2,7 @@ import { AskCredit } from "../../core/util/askCredit.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import { type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Connection, Stream } from "./libp2pTypes.ts";
+import { readNoMore } from "./requestStream.ts";
 
 export const PING_PROTOCOL = "/ipfs/ping/1.0.0";
 const PING_BYTES = 32;
@@ -81,7 +82,9 @@ function readAnswer(stream: Stream, signal: AbortSignal): Promise<Uint8Array> {
       }
       answer.set(bytes, have);
       have += bytes.length;
-      if (have === PING_BYTES) finish(() => resolve(answer));
+      if (have < PING_BYTES) return;
+      finish(() => resolve(answer));
+      readNoMore(stream);
     };
     const finish = (settle: () => void): void => {
       stream.removeEventListener("message", onMessage);

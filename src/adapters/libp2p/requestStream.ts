@@ -25,6 +25,11 @@ export class RequestMemory {
   }
 }
 
+/** What still comes is thrown away: for as long as the other end keeps the stream open the library would keep it, megabytes of each. */
+export function readNoMore(stream: Pick<Stream, "closeRead" | "abort">): void {
+  stream.closeRead().catch((cause: unknown) => stream.abort(new Error("not closed for reading", { cause })));
+}
+
 /**
  * The first frame that arrives on a stream; what follows is ignored. Rejects when the stream ends before, breaks the
  * framing, has no room in `memory`, or `signal` fires.
@@ -50,7 +55,10 @@ function readFrame(stream: Stream, signal: AbortSignal, memory?: RequestMemory):
         const more = Math.max(0, read - FREE_BYTES) - taken;
         if (memory?.take(more) === false) throw new Error("too many large requests are being read");
         taken += more;
-        decoder.push(chunk, (frame) => finish(() => resolve(frame)));
+        decoder.push(chunk, (frame) => {
+          finish(() => resolve(frame));
+          readNoMore(stream);
+        });
       } catch (cause) {
         finish(() => reject(cause));
       }

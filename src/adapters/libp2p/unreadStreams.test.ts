@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { Secret } from "../../core/util/secret.ts";
+import { createSystemClock } from "../system/systemClock.ts";
+import { createSystemRng } from "../system/systemRng.ts";
+import { createNode } from "./createNode.ts";
+import { FrameWriter } from "./frameWriter.ts";
+import { withLengthPrefix } from "./lengthPrefix.ts";
+import type { Connection, Stream } from "./libp2pTypes.ts";
+import { exchange, RequestMemory, serve } from "./requestStream.ts";
+
+const clock = createSystemClock();
+const rng = createSystemRng();
+const PROTOCOL = "/something/1";
+const FRAME = withLengthPrefix([Uint8Array.of(1, 2, 3)]);
+const { signal } = new AbortController();
+
+/** Three megabytes that nobody asked for: one less and the library would end the stream. */
+async function push(stream: Stream): Promise<void> {
+  for (let n = 0; n < 48; n++) if (!stream.send(new Uint8Array(65_536))) await stream.onDrain({ signal: AbortSignal.timeout(5_000) });
+}
+
+/** A node of ours and a rogue that it is connected to. */
+async function pair(onStream: (stream: Stream) => unknown, whose: "ours" | "rogue's") {
+  const open = (listen: readonly string[]) => createNode({ identitySeed: new Secret(rng.bytes(32)), listen });
+  const [ours, rogue] = [await open([]), await open(["/ip4/127.0.0.1/tcp/0"])];
+  await (whose === "ours" ? ours : rogue).libp2p.handle(PROTOCOL, (stream) => void onStream(stream));
+  await Promise.all([ours.libp2p.start(), rogue.libp2p.start()]);
+  const connection: Connection = await ours.libp2p.dial(rogue.parseAddress(String(rogue.libp2p.getMultiaddrs()[0])));
+  await expect.poll(() => rogue.libp2p.getConnections().length).toBe(1);
+  const [back] = rogue.libp2p.getConnections();
+  if (!back) throw new Error("not connected");
+  const kept = (): number =>
+    connection.streams.reduce((sum, stream) => sum + (stream as unknown as { readBufferLength: number }).readBufferLength, 0);
+  return { connection, back, kept, stop: () => Promise.all([ours.stop(), rogue.stop()]) };
+}
+
+test("of what comes behind a request nothing is kept, however long its stream stays open", async () => {
+  const memory = new RequestMemory(1_000_000);
+  const { back, kept, stop } = await pair((stream) => serve(stream, signal, memory, async (payload) => payload), "ours");
+  try {
+    const stream = await back.newStream(PROTOCOL);
+    const answered = new Promise((resolve) => stream.addEventListener("message", resolve));
+    stream.send(FRAME);
+    await answered;
+    await push(stream);
+    expect([stream.status, kept()]).toEqual(["open", 0]);
+  } finally {
+    await stop();
+  }
+});
+
+test("of what comes behind an answer nothing is kept", async () => {
+  let pushed: Promise<void> | null = null;
+  const { connection, kept, stop } = await pair((stream) => {
+    stream.send(FRAME);
+    pushed = push(stream);
+  }, "rogue's");
+  try {
+    await exchange(await connection.newStream(PROTOCOL), Uint8Array.of(1), signal);
+    await pushed;
+    expect(kept()).toBe(0);
+  } finally {
+    await stop();
+  }
+});
+
+test("streams of requests and answers are gone when both ends are done", async () => {
+  const memory = new RequestMemory(1_000_000);
+  const { connection, back, stop } = await pair((stream) => serve(stream, signal, memory, async (payload) => payload), "rogue's");
+  try {
+    for (let n = 0; n < 5; n++)
+      expect(await exchange(await connection.newStream(PROTOCOL), Uint8Array.of(n), signal)).toEqual(Uint8Array.of(n));
+    await expect.poll(() => [connection.streams.length, back.streams.length]).toEqual([0, 0]);
+  } finally {
+    await stop();
+  }
+});
+
+test("of what comes on a stream that is only written to nothing is kept, and it goes on", async () => {
+  let heard = 0;
+  let pushed: Promise<void> | null = null;
+  const { connection, kept, stop } = await pair((stream) => {
+    stream.addEventListener("message", ({ data }) => {
+      heard += data.byteLength;
+    });
+    pushed = push(stream);
+  }, "rogue's");
+  const writer = new FrameWriter({ clock, open: () => connection.newStream(PROTOCOL), onBroken: () => undefined });
+  try {
+    writer.send(Uint8Array.of(1));
+    await expect.poll(() => heard).toBe(2);
+    await pushed;
+    expect(kept()).toBe(0);
+    writer.send(Uint8Array.of(1));
+    await expect.poll(() => heard).toBe(4);
+  } finally {
+    writer.close();
+    await stop();
+  }
+});
