@@ -27,7 +27,7 @@ export async function startReceiver(relays: readonly string[], verifier: Signatu
   const rng = createSystemRng();
   const log = new SilentLog();
   const identitySeed = new Secret(rng.bytes(32));
-  const transport = createLibp2pTransport({ clock, log }, { identitySeed, listen: [], websocket: false });
+  const transport = createLibp2pTransport({ clock, rng, log }, { identitySeed, listen: [], websocket: false });
   const seedNodes = relays.map((address) => ({ address }));
   const p2p = createP2p({
     transport,

@@ -30,7 +30,7 @@ async function relay(
   const seed = rng.bytes(32);
   const log = new SilentLog();
   const transport = createLibp2pTransport(
-    { clock, log },
+    { clock, rng, log },
     { identitySeed: new Secret(seed), listen: ["/ip4/127.0.0.1/tcp/0"], websocket: false },
   );
   idBytesOf(transport.self.idBytes);

@@ -17,7 +17,7 @@ function node(
 ): { readonly p2p: P2pNode; readonly transport: Libp2pTransport } {
   const identitySeed = new Secret(identity);
   const log = new SilentLog();
-  const transport = createLibp2pTransport({ clock, log }, { identitySeed, listen: isRelay ? ["/ip4/127.0.0.1/tcp/0"] : [] });
+  const transport = createLibp2pTransport({ clock, rng, log }, { identitySeed, listen: isRelay ? ["/ip4/127.0.0.1/tcp/0"] : [] });
   const seedNodes = seeds.map((address) => ({ address }));
   const p2p = createP2p({ transport, clock, rng, log, config: { isRelay, seedNodes, tcpPort: 47771, identitySeed, version: "test" } });
   return { p2p, transport };

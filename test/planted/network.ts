@@ -556,4 +556,11 @@ export const NETWORK: readonly PlantedBug[] = [
     "",
     "src/adapters/libp2p/unreadStreams.test.ts",
   ),
+  bug(
+    "what waits for a peer that reads nothing fills the memory of a node",
+    "src/adapters/libp2p/createNode.ts",
+    "        secured.connection.maxWriteBufferLength = MAX_UNREAD_BYTES;\n",
+    "",
+    "src/adapters/libp2p/unreadStreams.test.ts",
+  ),
 ];

@@ -6,6 +6,8 @@ import { PendingInbound } from "./pendingInbound.ts";
 const MAX_STREAMS = 512;
 /** Bytes a peer may send on one stream before they are read; the library gives up a stream at 4 MiB. */
 const STREAM_WINDOW = 512 * 1024;
+/** Bytes that wait for a peer to read them: so much goes out on the sixteen streams on which one is answered at a time, and half as much again. */
+const MAX_UNREAD_BYTES = 6 * 1024 * 1024;
 const DEFAULT_MAX_PEERS = 512;
 /** Connections beside one of each peer. Who comes to a full house is refused, or let in for somebody who is silent, by whoever manages peers: the library must not refuse it before. */
 const SPARE_CONNECTIONS = 88;
@@ -57,7 +59,7 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     privateKey: await generateKeyPairFromSeed("Ed25519", options.identitySeed.reveal()),
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
-    connectionEncrypters: [noise()],
+    connectionEncrypters: [bounded(noise())],
     streamMuxers: [
       yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS, streamOptions: { maxStreamWindowSize: STREAM_WINDOW } }),
     ],
@@ -100,6 +102,24 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
 function hostAndPort(address: string): [host: string, port: string] {
   const [, , host = "", , port = ""] = address.split("/");
   return [host, port];
+}
+
+type EncrypterFactory = ReturnType<typeof import("@libp2p/noise")["noise"]>;
+
+/** To everything a peer sends, the multiplexer answers something: for one that does not read the library would keep all of it. */
+function bounded(factory: EncrypterFactory): EncrypterFactory {
+  return (components) => {
+    const encrypter = factory(components);
+    for (const side of ["secureInbound", "secureOutbound"] as const) {
+      const secure = encrypter[side].bind(encrypter);
+      encrypter[side] = async (connection, options) => {
+        const secured = await secure(connection, options);
+        secured.connection.maxWriteBufferLength = MAX_UNREAD_BYTES;
+        return secured;
+      };
+    }
+    return encrypter;
+  };
 }
 
 type Factory = ReturnType<typeof import("@libp2p/websockets")["webSockets"]>;

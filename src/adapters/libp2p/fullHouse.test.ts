@@ -16,7 +16,7 @@ const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
 
 function transport(listen: readonly string[], maxPeers = 512, ownClock: Clock = clock): Libp2pTransport {
   const identitySeed = new Secret(rng.bytes(32));
-  return createLibp2pTransport({ clock: ownClock, log: new SilentLog() }, { identitySeed, listen, maxPeers });
+  return createLibp2pTransport({ clock: ownClock, rng, log: new SilentLog() }, { identitySeed, listen, maxPeers });
 }
 
 async function started(listen: readonly string[], maxPeers = 512): Promise<Libp2pTransport> {

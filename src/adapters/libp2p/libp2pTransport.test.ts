@@ -26,7 +26,7 @@ const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
 type Extra = Partial<Libp2pOptions> & { readonly seed?: Uint8Array; readonly clock?: Clock };
 
 function create(listen: readonly string[], { seed = rng.bytes(32), clock: ownClock = clock, ...extra }: Extra = {}): Libp2pTransport {
-  return createLibp2pTransport({ clock: ownClock, log: new SilentLog() }, { identitySeed: new Secret(seed), listen, ...extra });
+  return createLibp2pTransport({ clock: ownClock, rng, log: new SilentLog() }, { identitySeed: new Secret(seed), listen, ...extra });
 }
 
 /** Looks at the condition at every turn of the event loop. */

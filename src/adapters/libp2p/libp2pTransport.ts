@@ -2,6 +2,7 @@ import { ed25519PeerIdBytes, peerIdText } from "../../core/gossip/peerId.ts";
 import { type Clock, sleep, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PeerId, PeerTransport, TransportHandlers } from "../../ports/network.ts";
+import type { Rng } from "../../ports/rng.ts";
 import { createNode, type Libp2pOptions, type Node } from "./createNode.ts";
 import { FrameReader } from "./frameReader.ts";
 import { FrameWriter } from "./frameWriter.ts";
@@ -27,7 +28,7 @@ const MAX_SECOND_CONNECTIONS = 44;
 /** Bytes of inbound requests that are still being read, all peers together. */
 const MAX_REQUEST_MEMORY = 32 * 1024 * 1024;
 
-export type Libp2pDeps = { readonly clock: Clock; readonly log: Log };
+export type Libp2pDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log };
 
 /** The transport over sockets, and where it listens once started (with the real port when 0 was asked for). */
 export type Libp2pTransport = PeerTransport & { listenAddresses(): readonly string[] };
@@ -50,6 +51,7 @@ export function createLibp2pTransport(deps: Libp2pDeps, options: Libp2pOptions):
 class Transport implements Libp2pTransport {
   readonly self: { readonly id: PeerId; readonly idBytes: Uint8Array };
   readonly #clock: Clock;
+  readonly #rng: Rng;
   readonly #log: Log;
   readonly #options: Libp2pOptions;
   readonly #peers = new Map<PeerId, Peer>();
@@ -59,8 +61,9 @@ class Transport implements Libp2pTransport {
   #node: Node | undefined;
   #handlers: TransportHandlers | undefined;
 
-  constructor({ clock, log }: Libp2pDeps, options: Libp2pOptions) {
+  constructor({ clock, rng, log }: Libp2pDeps, options: Libp2pOptions) {
     this.#clock = clock;
+    this.#rng = rng;
     this.#log = log;
     this.#options = options;
     this.#turns = new TurnQueue(clock);
@@ -276,7 +279,7 @@ class Transport implements Libp2pTransport {
 
   #ping(peer: Peer): Promise<void> {
     return withDeadline(this.#clock, PING_DEADLINE_MS, this.#stopping.signal, async (signal) =>
-      ping(await peer.main.newStream(PING_PROTOCOL, { signal }), signal),
+      ping(await peer.main.newStream(PING_PROTOCOL, { signal }), this.#rng, signal),
     );
   }
 }

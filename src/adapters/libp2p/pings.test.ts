@@ -15,7 +15,7 @@ const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
 
 async function started(listen: readonly string[], ownClock: Clock = clock): Promise<Libp2pTransport> {
   const identitySeed = new Secret(rng.bytes(32));
-  const one = createLibp2pTransport({ clock: ownClock, log: new SilentLog() }, { identitySeed, listen });
+  const one = createLibp2pTransport({ clock: ownClock, rng, log: new SilentLog() }, { identitySeed, listen });
   await one.start({
     onPeer: () => undefined,
     onPeerGone: () => undefined,
@@ -51,7 +51,7 @@ test.each([false, true])(
     try {
       await rogue.libp2p.start();
       const connection = await rogue.libp2p.dial(rogue.parseAddress(listener.listenAddresses()[0] ?? ""));
-      for (let n = 0; n < 10; n++) await ping(await connection.newStream(PING_PROTOCOL), AbortSignal.timeout(5_000));
+      for (let n = 0; n < 10; n++) await ping(await connection.newStream(PING_PROTOCOL), rng, AbortSignal.timeout(5_000));
       const stream = await connection.newStream(PING_PROTOCOL);
       if (isDeaf) stream.pause();
       expect(await pushed(stream)).toBeLessThan(2 * 1024 * 1024);

@@ -1,6 +1,7 @@
 import { AskCredit } from "../../core/util/askCredit.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import { type Clock, withDeadline } from "../../ports/clock.ts";
+import type { Rng } from "../../ports/rng.ts";
 import type { Connection, Stream } from "./libp2pTypes.ts";
 import { readNoMore } from "./requestStream.ts";
 
@@ -10,8 +11,6 @@ const PING_BYTES = 32;
 const MOST_AT_ONCE = 32;
 const ONE_MORE_MS = 1_000;
 const CLOSE_DEADLINE_MS = 10_000;
-/** What is sent may be anything: the stream is a fresh one. */
-const PING = new Uint8Array(PING_BYTES).fill(0x70);
 
 /** What a stream delivers: one piece of memory, or several. */
 type Chunk = Uint8Array | { subarray(): Uint8Array };
@@ -55,15 +54,17 @@ export class PingAnswers {
 }
 
 /** One ping on a fresh stream, which is gone afterwards in any case. Resolves when the answer is there. */
-export async function ping(stream: Stream, signal: AbortSignal): Promise<void> {
+export async function ping(stream: Stream, rng: Rng, signal: AbortSignal): Promise<void> {
   try {
+    // Nobody who does not read what is sent can answer it.
+    const sent = rng.bytes(PING_BYTES);
     // Together, so that both failures are looked after: a peer may reset the stream before anything could be sent.
     const ask = async (): Promise<void> => {
-      stream.send(PING);
+      stream.send(sent);
       await stream.close({ signal });
     };
     const [answer] = await Promise.all([readAnswer(stream, signal), ask()]);
-    if (!equalBytes(answer, PING)) throw new Error("the answer to a ping differs from it");
+    if (!equalBytes(answer, sent)) throw new Error("the answer to a ping differs from it");
   } catch (cause) {
     stream.abort(new Error("ping failed", { cause }));
     throw cause;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { seededRng } from "../virtualClock/seededRng.ts";
 import type { Stream } from "./libp2pTypes.ts";
 import { ping } from "./pings.ts";
 import { exchange } from "./requestStream.ts";
@@ -20,7 +21,7 @@ class ResetStream extends EventTarget {
 
 test.each([
   ["request", (stream: Stream, signal: AbortSignal): Promise<unknown> => exchange(stream, Uint8Array.of(1), signal)],
-  ["ping", ping],
+  ["ping", (stream: Stream, signal: AbortSignal): Promise<unknown> => ping(stream, seededRng(1), signal)],
 ])("a stream that is reset before the %s could be sent fails that one and nothing else", async (_, ask) => {
   const unhandled: unknown[] = [];
   const note = (cause: unknown): void => void unhandled.push(cause);

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { Secret } from "../../core/util/secret.ts";
 import { createSystemClock } from "../system/systemClock.ts";
@@ -95,6 +96,36 @@ test("of what comes on a stream that is only written to nothing is kept, and it 
     await expect.poll(() => heard).toBe(4);
   } finally {
     writer.close();
+    await stop();
+  }
+});
+
+/** What the library has below a connection. */
+type Below = {
+  readonly muxer: {
+    sendPing(id: number): void;
+    readonly maConn: { readonly stream: { readonly socket: Socket }; readonly writeBuffer: { byteLength: number } };
+  };
+};
+
+test("a peer that reads nothing is left when six megabytes of answers wait for it", async () => {
+  const { connection, back, stop } = await pair(() => undefined, "ours");
+  try {
+    const [ours, rogue] = [connection, back].map((one) => (one as unknown as Below).muxer);
+    if (!ours || !rogue) throw new Error("no multiplexer");
+    rogue.maConn.stream.socket.pause();
+    let most = 0;
+    // As the library answers a ping of the multiplexer. The first megabytes are in the sockets.
+    for (let id = 1; connection.status === "open" && id < 2_000_000; id++) {
+      ours.sendPing(id);
+      if (id % 5_000 !== 0) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, ours.maConn.writeBuffer.byteLength);
+    }
+    expect(connection.status).not.toBe("open");
+    expect(most).toBeGreaterThan(5_000_000);
+    expect(most).toBeLessThan(7_000_000);
+  } finally {
     await stop();
   }
 });
