@@ -25,3 +25,11 @@ test("a clock that is set back by an hour keeps nobody from asking", () => {
   for (let i = 0; i < 600; i++) pace.takeTurn(["A"], NOW);
   expect(pace.takeTurn(["A"], NOW - 3_600_000)).toEqual({ peer: "A", waitMs: 0 });
 });
+
+test("of peers that come under ever new ids only those are remembered that were asked a moment ago", () => {
+  const pace = new RequestPace();
+  for (let n = 0; n < 10_000; n++) pace.takeTurn([`peer ${n}`], NOW + n);
+  expect(pace.size).toBeLessThan(100);
+  for (let n = 0; n < 100; n++) pace.takeTurn([`late ${n}`], NOW - 3_600_000 + n);
+  expect(pace.size).toBeLessThan(100);
+});

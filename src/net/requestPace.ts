@@ -14,7 +14,7 @@ const SAVED_MS = (BURST - 1) * INTERVAL_MS;
  * faster than it answers, and the client would be shown empty books.
  */
 export class RequestPace {
-  /** When all that was asked of a peer so far is paid for, unix ms. */
+  /** When all that was asked of a peer so far is paid for, unix ms; who was asked longest ago in front. Who has nothing to pay is forgotten: strangers are asked, too, under ever new ids. */
   readonly #paidAtMs = new Map<PeerId, number>();
 
   /**
@@ -28,12 +28,23 @@ export class RequestPace {
       const waitMs = Math.max(0, this.#paidAt(peer, nowMs) - nowMs - SAVED_MS);
       if (waitMs <= MAX_WAIT_MS && waitMs < (best?.waitMs ?? Number.POSITIVE_INFINITY)) best = { peer, waitMs };
     }
-    if (best) this.#paidAtMs.set(best.peer, this.#paidAt(best.peer, nowMs) + INTERVAL_MS);
+    if (best) this.#pay(best.peer, nowMs);
     return best;
   }
 
-  removePeer(peer: PeerId): void {
+  /** Peers that are remembered. */
+  get size(): number {
+    return this.#paidAtMs.size;
+  }
+
+  #pay(peer: PeerId, nowMs: number): void {
+    const paidAtMs = this.#paidAt(peer, nowMs) + INTERVAL_MS;
     this.#paidAtMs.delete(peer);
+    for (const oldest of this.#paidAtMs.keys()) {
+      if (this.#paidAt(oldest, nowMs) > nowMs) break;
+      this.#paidAtMs.delete(oldest);
+    }
+    this.#paidAtMs.set(peer, paidAtMs);
   }
 
   #paidAt(peer: PeerId, nowMs: number): number {

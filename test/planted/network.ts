@@ -563,4 +563,11 @@ export const NETWORK: readonly PlantedBug[] = [
     "",
     "src/adapters/libp2p/unreadStreams.test.ts",
   ),
+  bug(
+    "every peer that was ever asked something is remembered",
+    "src/net/requestPace.ts",
+    "      this.#paidAtMs.delete(oldest);\n",
+    "      if (oldest === peer) this.#paidAtMs.delete(oldest);\n",
+    "src/net/requestPace.test.ts",
+  ),
 ];
