@@ -570,4 +570,18 @@ export const NETWORK: readonly PlantedBug[] = [
     "      if (oldest === peer) this.#paidAtMs.delete(oldest);\n",
     "src/net/requestPace.test.ts",
   ),
+  bug(
+    "orders of banned keys are listed in the book, and waited for",
+    SERVICE,
+    "if (!this.#deps.isBanned(order.item.pubkey)) yield order;",
+    "yield order;",
+    "src/app/orderbook/doubtedRelay.test.ts",
+  ),
+  bug(
+    "a relay is blamed for a key that its asker does not hear because it is banned",
+    BOOK,
+    "this.#options.isBanned?.(shelf.pubkey) ? [] : unheardOf(shelf)",
+    "unheardOf(shelf)",
+    "src/app/orderbook/doubtedRelay.test.ts",
+  ),
 ];

@@ -93,6 +93,26 @@ test("a relay is not graded down for orders whose makers went on to change or ca
   expect([late.sees().length, late.grades.isDoubted("R")]).toEqual([4, false]);
 });
 
+test("orders of banned keys are not in the book, whoever tells of them, and count against no relay", async () => {
+  const world = new BookWorld();
+  world.relay("R");
+  const makers = Array.from({ length: 7 }, (_, i) => world.light(`M${i}`, "R"));
+  for (const [i, maker] of makers.entries()) maker.offer(i + 1);
+  await world.clock.advance(31_000);
+  const late = world.light("L", "R");
+  for (const { pubkey } of makers.slice(6)) late.banned.add(pubkey);
+  late.service.follow("AAA", "BBB");
+  await world.clock.advance(500);
+  expect(late.sees()).toEqual([1, 2, 3, 4, 5, 6]);
+  for (const { pubkey } of makers) late.banned.add(pubkey);
+  expect(late.sees()).toEqual([]);
+  await world.clock.advance(240_000);
+  expect([late.sees(), late.grades.isDoubted("R")]).toEqual([[], false]);
+  late.banned.clear();
+  await world.clock.advance(31_000);
+  expect(late.sees()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+});
+
 test("what the maker's signed root refutes counts against the relay that told it, over restarts", async () => {
   const clock = new VirtualClock(1_795_000_000_000);
   const store = createPeerStore(openInlineDatabase(":memory:", [PEER_SCHEMA]));

@@ -83,6 +83,7 @@ export class OrderbookService {
     this.#own = new OwnBook(deps.ownOrders, ownKey);
     this.#book = new OrderbookState({
       isOwnKey: (pubkey) => pubkey === ownKey,
+      isBanned: deps.isBanned,
       follows: (pair) => p2p.isRelay || this.#followed.has(pair),
       hasHistory: deps.hasHistory,
       ...(options.orderTimeoutMs !== undefined && { timeoutMs: options.orderTimeoutMs }),
@@ -182,12 +183,17 @@ export class OrderbookService {
     this.#deps.p2p.publish(orderbookTopic(base, rel), envelope);
   }
 
+  /** Orders of others that this node would trade with: its makers may have been banned since they came. */
+  *#served(pair: string): Generator<BookOrder> {
+    for (const order of this.#book.inPair(pair)) if (!this.#deps.isBanned(order.item.pubkey)) yield order;
+  }
+
   /** Orders of exactly (base, rel), cheapest first, own ones included. */
   entries(base: string, rel: string): readonly BookEntry[] {
     this.#book.prune(this.#deps.clock.nowMs());
     const pair = pairOf(base, rel);
     const own = ordersFrom(this.#own.inPair(pair), base, rel).map((order) => ({ ...order, isMine: true }));
-    const others = ordersFrom(this.#book.inPair(pair), base, rel).map((order) => ({ ...order, isMine: false }));
+    const others = ordersFrom(this.#served(pair), base, rel).map((order) => ({ ...order, isMine: false }));
     return [...own, ...others].sort(byPrice);
   }
 
@@ -220,7 +226,7 @@ export class OrderbookService {
   fittingMakers(request: TakerRequest): readonly string[] {
     this.#book.prune(this.#deps.clock.nowMs());
     const makers = new Set<string>();
-    for (const { item } of this.#book.inPair(pairOf(request.base, request.rel))) if (servesRequest(item, request)) makers.add(item.pubkey);
+    for (const { item } of this.#served(pairOf(request.base, request.rel))) if (servesRequest(item, request)) makers.add(item.pubkey);
     return [...makers];
   }
 

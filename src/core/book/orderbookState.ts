@@ -26,6 +26,8 @@ const ROOT_REST_MS = 10_000;
 export type BookOptions = AnswerRules & {
   readonly timeoutMs?: number;
   readonly limits?: BookLimits;
+  /** Keys this node does not hear: that it has heard nothing signed of them refutes nobody who told of their orders. */
+  readonly isBanned?: (pubkey: string) => boolean;
   /** Whether this node has traded well with a key: where the book is full, strangers make room for it. */
   readonly hasHistory?: (pubkey: string) => boolean;
 };
@@ -138,7 +140,8 @@ export class OrderbookState {
     this.#store.clampTimes(nowMs);
     const invented = new Map<string, number>();
     for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) {
-      for (const source of unheardOf(shelf)) invented.set(source, (invented.get(source) ?? 0) + 1);
+      const sources = this.#options.isBanned?.(shelf.pubkey) ? [] : unheardOf(shelf);
+      for (const source of sources) invented.set(source, (invented.get(source) ?? 0) + 1);
       this.#store.dropShelf(shelf);
     }
     for (const [source, keys] of invented) this.#options.onRefuted?.(source, keys);
