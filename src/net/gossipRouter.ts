@@ -276,7 +276,8 @@ export class GossipRouter {
     const targets = new Set(isRelay ? this.#includingSubscribers(topic) : this.#mesh.peers(topic));
     if (isRelay) for (const relay of this.#relays.mesh) targets.add(relay);
     for (const target of targets) {
-      if (target === source || isHeldBy(target) || this.#peers.get(target)?.isAuthor(message.from)) continue;
+      // Whoever it names as its author gets it like all others: nothing proves the name, and a message's id does not cover it.
+      if (target === source || isHeldBy(target)) continue;
       this.#sendMessage(target, frame);
     }
   }

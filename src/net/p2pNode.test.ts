@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createP2pWorld, type WorldNode } from "../../test/fakes/p2pWorld.ts";
 import { type Control, encodeFrame, type Frame, type WireMessage } from "../core/gossip/frame.ts";
 import { parseFrame } from "../core/gossip/parseFrame.ts";
-import { ed25519KeyPeerIdBytes, ed25519PeerIdBytes, peerIdText } from "../core/gossip/peerId.ts";
+import { ed25519KeyPeerIdBytes, ed25519PeerIdBytes, parsePeerIdText, peerIdText } from "../core/gossip/peerId.ts";
 import { openHealthcheck, signHealthcheck } from "../core/message/healthcheck.ts";
 import { fromHex, toHex } from "../core/util/bytes.ts";
 import { Aborted } from "../ports/clock.ts";
@@ -216,7 +216,7 @@ test("duplicates are dropped by message id for a minute; another sequence number
   expect(relay.received).toHaveLength(4);
 });
 
-test("a message goes back neither to its source nor to its author nor to whoever delivered it meanwhile", async () => {
+test("a message goes back neither to its source nor to whoever delivered it meanwhile, but to whomever it names as its author", async () => {
   const world = createP2pWorld(12);
   const relay = await world.node({ isRelay: true });
   const peers = await Promise.all(Array.from({ length: 4 }, () => world.bare()));
@@ -239,7 +239,26 @@ test("a message goes back neither to its source nor to its author nor to whoever
   await world.clock.advance(100);
   decide("accept");
   await world.clock.advance(100);
-  expect(peers.map(({ frames }) => parsed(frames).flatMap(({ publish = [] }) => publish).length)).toEqual([0, 0, 0, 1]);
+  expect(peers.map(({ frames }) => parsed(frames).flatMap(({ publish = [] }) => publish).length)).toEqual([0, 1, 0, 1]);
+});
+
+test("nobody keeps a message from a peer by saying it first under that peer's name", async () => {
+  const world = createP2pWorld(15);
+  const relay = await world.node({ isRelay: true });
+  const victim = await world.node({ seeds: [relay.address] });
+  const rogue = await world.bare();
+  await world.dial(rogue, relay.address);
+  victim.subscribe(TOPIC);
+  await world.settle(victim.relayReady());
+  await world.clock.advance(100);
+  const said = message("an offer");
+  const name = parsePeerIdText(victim.peerId);
+  if (!name.ok) throw new Error("no peer id");
+  rogue.transport.sendFrame(relay.peerId, encodeFrame({ publish: [{ ...said, from: name.value }] }));
+  await world.clock.advance(10);
+  rogue.transport.sendFrame(relay.peerId, encodeFrame({ publish: [said] }));
+  await world.clock.advance(100);
+  expect(texts(victim)).toEqual(["an offer"]);
 });
 
 test("a message is forwarded only after the application has accepted it", async () => {

@@ -584,4 +584,11 @@ export const NETWORK: readonly PlantedBug[] = [
     "unheardOf(shelf)",
     "src/app/orderbook/doubtedRelay.test.ts",
   ),
+  bug(
+    "whoever says a message first under somebody's name keeps it from that one",
+    "src/net/gossipRouter.ts",
+    "if (target === source || isHeldBy(target)) continue;",
+    "if (target === source || isHeldBy(target) || this.#peers.get(target)?.isAuthor(message.from)) continue;",
+    P2P_TEST,
+  ),
 ];
