@@ -816,4 +816,18 @@ export const ORDERS: readonly PlantedBug[] = [
     '    return this.end(order, "TimedOut");\n  }\n\n  /** Called',
     SERVICE_TEST,
   ),
+  bug(
+    "a maker is paid half its price in a token that is moved in whole pieces",
+    "src/app/orders/offerReserver.ts",
+    '    if (isCutShort(rel, amounts.taker)) return skip("cut_short", { coin: rel.ticker });\n',
+    "",
+    "src/app/orders/hostileCounterparty.test.ts",
+  ),
+  bug(
+    "a seller is paid half its price in a token that is moved in whole pieces",
+    "src/app/orders/takerSide.ts",
+    "if (isCutShort(received, reserved.baseAmount)) {",
+    "if (isCutShort(coin, reserved.relAmount)) {",
+    "src/app/orders/hostileCounterparty.test.ts",
+  ),
 ];

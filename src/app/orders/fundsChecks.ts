@@ -1,6 +1,7 @@
 import {
   add,
   div,
+  fromUnits,
   gt,
   isPositive,
   lt,
@@ -11,6 +12,7 @@ import {
   rational,
   sub,
   toDecimalString,
+  toUnits,
   ZERO,
 } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
@@ -77,6 +79,18 @@ export function coverSpends(
     if (lt(volume, threshold)) return err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold });
   }
   return ok(undefined);
+}
+
+/** Parts of an amount of which one may be lost where it is cut to base units. */
+const CUT_DIVISOR = rational(1_000n);
+
+/**
+ * Payments are cut to base units, so that whoever receives one gets up to a unit less than was agreed. That is nothing of a coin with eight
+ * decimals, and half of the price of a token that is moved in whole pieces only: the other side chooses the amount.
+ */
+export function isCutShort({ decimals }: Pick<TradingCoin, "decimals">, amount: Rational): boolean {
+  const lost = sub(amount, fromUnits(toUnits(amount, decimals), decimals));
+  return gt(mul(lost, CUT_DIVISOR), amount);
 }
 
 /** Least base volume that `coverSpends` lets pass now. `price`: rel per base, positive. */

@@ -59,6 +59,42 @@ test.each<[string, Partial<TakerRequest>]>([
   expect([world.messages("MakerReserved").length, available(), maker.coin("AAA").openReservations]).toEqual([0, "10", 0]);
 });
 
+/** A token that is moved in whole pieces only. */
+class WholeCoin extends FakeTradingCoin {
+  override readonly decimals: number = 0;
+}
+
+test("a request whose payment would be cut to base units far below the price is not answered, one that is paid to the unit is", async () => {
+  const { world, maker } = await aMaker();
+  await world.node("taker");
+  maker.coins.set("BBB", new WholeCoin("BBB"));
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ baseAmount: decimal("0.99"), relAmount: decimal("1.98") }) });
+  await world.clock.advance(100);
+  expect(world.messages("MakerReserved")).toEqual([]);
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ uuid: uuid(2) }) });
+  await world.clock.advance(100);
+  expect(world.messages("MakerReserved")).toHaveLength(1);
+});
+
+test("an offer that would be cut to base units far below the price is not taken", async () => {
+  const world = new OrderWorld();
+  const [taker, maker] = [await world.node("taker"), await world.node("maker")];
+  taker.coins.set("BBB", new WholeCoin("BBB"));
+  const sell = (price: string) =>
+    taker.orders.placeTakerOrder({ action: "Sell", base: "AAA", rel: "BBB", price: decimal(price), volume: decimal("1") });
+  for (const price of ["1.9", "2"]) {
+    const placed = await sell(price);
+    if (!placed.ok) throw new Error(placed.error.kind);
+    const body: MakerReserved = {
+      ...{ base: "BBB", rel: "AAA", baseAmount: decimal(price), relAmount: decimal("1"), conf, swapVersion: 1 },
+      ...{ takerOrderUuid: placed.value.uuid, makerOrderUuid: uuid(9) },
+    };
+    world.send("taker", maker.name, { type: "MakerReserved", body });
+    await world.clock.advance(5_000);
+    expect([price, world.messages("TakerConnect").length > 0]).toEqual([price, price === "2"]);
+  }
+});
+
 test("amounts with both signs negative or not in lowest terms mean what they are worth", async () => {
   const { world, available } = await aMaker();
   await world.node("taker");

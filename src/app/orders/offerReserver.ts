@@ -11,7 +11,7 @@ import {
 import type { SwapAmounts } from "../../core/order/matching.ts";
 import { heldFees } from "../fees/tradeFunds.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { coverSpends, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
+import { coverSpends, isCutShort, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -128,6 +128,7 @@ export class OfferReserver {
     if (!terms.ok) return skip("confirmations", terms.error);
     const covered = coverSpends([base, amounts.maker], [rel, amounts.taker]);
     if (!covered.ok) return skip("too_small", { coin: covered.error.coin });
+    if (isCutShort(rel, amounts.taker)) return skip("cut_short", { coin: rel.ticker });
     const reserved: MakerReserved = {
       base: makerBaseTicker(order),
       rel: makerRelTicker(order),

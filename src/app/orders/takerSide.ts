@@ -14,7 +14,7 @@ import {
 } from "../../core/order/takerOrder.ts";
 import { Aborted } from "../../ports/clock.ts";
 import type { FundsError } from "../tradingCoin.ts";
-import { coverSpends, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
+import { coverSpends, isCutShort, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -260,6 +260,10 @@ export class TakerSide {
     const coin = this.#deps.coin(takerCoinOf(order));
     const received = this.#deps.coin(makerCoinOf(order));
     if (!coin || !received) return false;
+    if (isCutShort(received, reserved.baseAmount)) {
+      this.#strangersLog.info("offer_refused", { order: order.uuid, maker, reason: "cut_short", coin: received.ticker });
+      return false;
+    }
     const covered = coverSpends([coin, reserved.relAmount], [received, reserved.baseAmount]);
     if (!covered.ok) {
       this.#strangersLog.info("offer_refused", { order: order.uuid, maker, reason: "too_small", coin: covered.error.coin });
