@@ -63,8 +63,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a connected match is dropped as stale",
     MAKER,
-    "if (isHalfOpen(match) && nowMs - match.reservedAtMs > MATCH_LIFE_MS) stale.push(uuid);",
-    "if (nowMs - match.reservedAtMs > MATCH_LIFE_MS) stale.push(uuid);",
+    "if (isHalfOpen(match) && Math.abs(nowMs - match.reservedAtMs) > MATCH_LIFE_MS) stale.push(uuid);",
+    "if (Math.abs(nowMs - match.reservedAtMs) > MATCH_LIFE_MS) stale.push(uuid);",
     LIFE_TEST,
   ),
   bug("an order grows with the balance", MAKER, "if (!lt(funds, sub(order.maxBaseVol, reserved))) return order;", "", LIFE_TEST),
@@ -829,5 +829,12 @@ export const ORDERS: readonly PlantedBug[] = [
     "if (isCutShort(received, reserved.baseAmount)) {",
     "if (isCutShort(coin, reserved.relAmount)) {",
     "src/app/orders/hostileCounterparty.test.ts",
+  ),
+  bug(
+    "after the clock was set back an order that was being matched can be cancelled by nobody for as long",
+    MAKER,
+    "Math.abs(nowMs - match.reservedAtMs) > MATCH_LIFE_MS",
+    "nowMs - match.reservedAtMs > MATCH_LIFE_MS",
+    LIFE_TEST,
   ),
 ];

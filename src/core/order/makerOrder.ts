@@ -168,10 +168,11 @@ export function forgetSettled(order: MakerOrder, isSettled: (takerUuid: string, 
   return { ...withMatches(order, matches, reserved), maxBaseVol, startedSwaps: order.startedSwaps.slice(-MAX_STARTED) };
 }
 
-/** Half-open matches whose time is over, oldest first. */
+/** Half-open matches whose time is over, oldest first; one of far ahead means that the clock was set back. */
 export function staleMatches(order: MakerOrder, nowMs: number): readonly string[] {
   const stale: string[] = [];
-  for (const [uuid, match] of order.matches) if (isHalfOpen(match) && nowMs - match.reservedAtMs > MATCH_LIFE_MS) stale.push(uuid);
+  for (const [uuid, match] of order.matches)
+    if (isHalfOpen(match) && Math.abs(nowMs - match.reservedAtMs) > MATCH_LIFE_MS) stale.push(uuid);
   return stale;
 }
 

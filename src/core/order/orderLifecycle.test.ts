@@ -93,6 +93,16 @@ const aTakerOrder = (over: Partial<TakerOrder> = {}): TakerOrder => ({
   ...over,
 });
 
+test("a clock that is set back by an hour holds neither a maker's volume nor a taker's order for that long", () => {
+  const setBack = 3_600_000;
+  const reserved = reserveMatch(aMakerOrder(), aMatch("t", decimal("3"), setBack));
+  const order = reserved.ok ? reserved.value : aMakerOrder();
+  expect(staleMatches(order, setBack - 10_000)).toEqual([]);
+  expect(staleMatches(order, 0)).toEqual(["t"]);
+  const connected = connectTaker(aTakerOrder({ createdAtMs: setBack }), aMatch("t", decimal("3")).reserved, TAKER, setBack);
+  expect([takerTimeout(connected, setBack - 10_000), takerTimeout(connected, 0)]).toEqual(["none", "TimedOut"]);
+});
+
 test("the 31st second is too late for a connect; the 30th is not", () => {
   const order = reserved(aMakerOrder(), "t", "4");
   expect(connectMatch(order, "t", TAKER, 30_000).ok).toBe(true);

@@ -79,7 +79,8 @@ export const takerDeadlineMs = (order: TakerOrder): number => order.createdAtMs 
 
 /** What time has made of the order (reference rpc.md 6.2): nothing yet, the end, or a maker order. */
 export function takerTimeout(order: TakerOrder, nowMs: number): "none" | "TimedOut" | "Convert" {
-  if (order.match && nowMs - order.match.connectAtMs > CONNECT_LIFE_MS) return "TimedOut";
+  // A match of far ahead means that the clock was set back.
+  if (order.match && Math.abs(nowMs - order.match.connectAtMs) > CONNECT_LIFE_MS) return "TimedOut";
   if (nowMs <= takerDeadlineMs(order)) return "none";
   return order.match || order.orderType === "FillOrKill" ? "TimedOut" : "Convert";
 }
