@@ -346,6 +346,25 @@ test("a server that answers late is asked for its last block once at a time, how
   expect(chain.servers()[2]).toMatchObject({ state: "connected" });
 });
 
+test("servers of a chain that could be notarized and is not are asked about it at new blocks, of one transaction", async () => {
+  const { w, chain } = await begin((line) => line, KMD_COIN);
+  for (let i = 0; i < 40; i++) {
+    w.pay(scriptNumber(1), 100_000n);
+    w.mine();
+  }
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  await w.pass(60_000);
+  w.askedOf(1).length = 0;
+  for (let i = 0; i < 6; i++) {
+    w.mine();
+    await w.pass(60_000);
+  }
+  const details = w.askedOf(1).filter((method) => method === `${GET} with details`).length;
+  expect(details).toBeGreaterThanOrEqual(6);
+  // At a block, and once more until the next: of the last block but one, and of one payment.
+  expect(details).toBeLessThanOrEqual(6 * 2 * 2);
+});
+
 test("one server that shows notarizations on a chain without notaries has the others asked about them no more often", async () => {
   const { w, chain } = await begin((line, server) =>
     server === 0 && line.includes('"confirmations"') ? line.replace('"confirmations"', '"rawconfirmations":9,"confirmations"') : line,

@@ -434,7 +434,12 @@ test("a first block heard wrong is not kept: the second must follow it", async (
 });
 
 test("a block counts as notarized when most servers say so, and never on a chain without notaries", async () => {
-  const w = await begin(3, KMD_COIN, (line, server) => (server === 0 ? line.replace(/"confirmations":1,/, '"confirmations":7,') : line));
+  let liedOf = "none";
+  // One never counts by notarizations; another does, and says otherwise of one payment.
+  const isLie = (line: string, server: number): boolean => server === 0 || (server === 1 && line.includes(liedOf));
+  const w = await begin(3, KMD_COIN, (line, server) =>
+    isLie(line, server) ? line.replace(/"confirmations":1,/, '"confirmations":7,') : line,
+  );
   const script = scriptNumber(1);
   const chain = await open(w);
   await whileTimePasses(w, chain.watchScript(script, 0));
@@ -447,9 +452,14 @@ test("a block counts as notarized when most servers say so, and never on a chain
   const noted = w.chain.state.at(122);
   if (!noted) expect.fail("no block");
   w.chain.notarize(noted);
-  await w.pass(20_000);
+  await w.pass(60_000);
   await refreshed(w, chain);
   expect([chain.isNotarized(121), chain.isNotarized(122)]).toEqual([true, false]);
+  liedOf = w.pay(script, PAID);
+  w.mine(3);
+  await w.pass(20_000);
+  await refreshed(w, chain);
+  expect([chain.tx(liedOf)?.block?.height, chain.isNotarized(124)]).toEqual([124, false]);
   const other = await begin(1);
   const plain = await open(other);
   await whileTimePasses(other, plain.watchScript(script, 0));

@@ -2302,6 +2302,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SERVERS_TEST,
   ),
   bug(
+    "servers that know of no notaries are asked about notarizations every few seconds",
+    `${AT}/notarizations.ts`,
+    "return this.#isCounted ? MAX_AGE_MS : UNCOUNTED_MAX_AGE_MS;",
+    "return MAX_AGE_MS;",
+    POLITE_TEST,
+  ),
+  bug(
+    "where nothing can be notarized many blocks are asked about",
+    `${AT}/notarizations.ts`,
+    "isNotarized === null || !this.#isCounted",
+    "isNotarized === null",
+    POLITE_TEST,
+  ),
+  bug(
     "a payment that is deep is never asked about as notarized",
     `${AT}/notarizations.ts`,
     "this.#index.txsAbove(this.#height)",

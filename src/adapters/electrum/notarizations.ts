@@ -5,6 +5,8 @@ import { majorityOf } from "./serverPool.ts";
 
 /** Notarizations also come between blocks. */
 const MAX_AGE_MS = 10_000;
+/** Where most servers have seen none so far, a new block is what brings the first; without one they are asked again after this long, ms. */
+const UNCOUNTED_MAX_AGE_MS = 60_000;
 /** A chain whose servers show none is asked again after this long, ms. */
 const NONE_MAX_AGE_MS = 600_000;
 /** Below every height. */
@@ -20,6 +22,8 @@ export class Notarizations {
   readonly #capping = new Set<string>();
   #height = NEVER;
   #isShown = true;
+  /** Most servers count by notarizations, as far as known. */
+  #isCounted = true;
   #askedAtMs: number | null = null;
   #askedAtTip = "";
 
@@ -36,7 +40,7 @@ export class Notarizations {
   async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
     const tip = this.#index.tipHeader;
     if (tip === undefined) return false;
-    const isOld = this.#askedAtMs === null || Math.abs(nowMs - this.#askedAtMs) >= (this.#isShown ? MAX_AGE_MS : NONE_MAX_AGE_MS);
+    const isOld = this.#askedAtMs === null || Math.abs(nowMs - this.#askedAtMs) >= this.#maxAgeMs();
     if (!isOld && !(this.#isShown && tip.hash !== this.#askedAtTip)) return false;
     const before = this.#height;
     // What was notarized cannot be undone by the chain, but the chain may have been another one's.
@@ -48,18 +52,25 @@ export class Notarizations {
     this.#askedAtTip = tip.hash;
     const counting = await Promise.all(servers.map(async (s) => ((await this.#caps(s, tip.height)) ? [s.name] : [])));
     const capping = new Set(counting.flat());
+    this.#isCounted = capping.size >= majorityOf(servers.length);
     const blocks = [...waiting].sort(([a], [b]) => a - b);
     // What is notarized ends somewhere: each answer leaves half of the blocks, however many wait and however deep they are.
     for (let low = 0, high = blocks.length; low < high; ) {
       const middle = Math.floor((low + high) / 2);
       const [height, txid] = blocks[middle] ?? [NEVER, ""];
       const isNotarized = await this.#ask(txid, height, servers, capping);
-      if (isNotarized === null) break;
+      // None can be where not enough count by them; that one was asked about shows whether any do.
+      if (isNotarized === null || !this.#isCounted) break;
       if (isNotarized) this.#height = height;
       if (isNotarized) low = middle + 1;
       else high = middle;
     }
     return this.#height !== before;
+  }
+
+  #maxAgeMs(): number {
+    if (!this.#isShown) return NONE_MAX_AGE_MS;
+    return this.#isCounted ? MAX_AGE_MS : UNCOUNTED_MAX_AGE_MS;
   }
 
   /** Whether most servers say that a transaction's block is notarized. Null: more show no such thing of any block than do. */
