@@ -176,7 +176,8 @@ test("nor does it where the index of the chain begins anew, as after a lost data
   expect(sent()).toEqual([]);
 });
 
-test("a claim that was marked in time goes out late where the taker's payment still stands: it may have left", async () => {
+/** A maker whose claim was marked and reached nobody comes back after so many seconds, without its taker, and comes to an end. @returns the swap */
+async function backAfterMark(sec: number): Promise<string> {
   world = await SwapWorld.open();
   const { maker, taker } = world;
   maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
@@ -184,28 +185,23 @@ test("a claim that was marked in time goes out late where the taker's payment st
   await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
   await taker.stop();
   await maker.stop();
-  await world.advance(500);
+  await world.advance(sec);
   maker.rpcOf("BBB").instead.clear();
   await maker.restart();
   await world.until("the maker's end", async () => (await world.outcome(maker, uuid)) !== null);
-  await taker.restart();
+  return uuid;
+}
+
+test("a claim that was marked in time goes out late where the taker's payment still stands: it may have left", async () => {
+  const uuid = await backAfterMark(500);
+  await world.taker.restart();
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
 test("nor does it go once the maker's own payment can go back, while nobody was seen to have it: the maker would take both", async () => {
-  world = await SwapWorld.open();
-  const { maker, taker } = world;
-  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
-  const uuid = await world.start();
-  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
-  await taker.stop();
-  await maker.stop();
-  await world.advance(1_500);
-  maker.rpcOf("BBB").instead.clear();
-  await maker.restart();
-  await world.until("the maker's end", async () => (await world.outcome(maker, uuid)) !== null);
+  const uuid = await backAfterMark(1_500);
   await world.advance(120);
-  await taker.restart();
+  await world.taker.restart();
   expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
 });
 

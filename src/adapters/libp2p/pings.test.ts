@@ -1,29 +1,16 @@
 import { expect, test } from "vitest";
-import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { startEcho } from "../../../test/fakes/echoTransport.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { createSystemClock } from "../system/systemClock.ts";
 import { createSystemRng } from "../system/systemRng.ts";
 import { createNode } from "./createNode.ts";
-import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
 import type { Stream } from "./libp2pTypes.ts";
 import { PING_PROTOCOL, ping } from "./pings.ts";
 
 const clock = createSystemClock();
 const rng = createSystemRng();
 const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
-
-async function started(listen: readonly string[], ownClock: Clock = clock): Promise<Libp2pTransport> {
-  const identitySeed = new Secret(rng.bytes(32));
-  const one = createLibp2pTransport({ clock: ownClock, rng, log: new SilentLog() }, { identitySeed, listen });
-  await one.start({
-    onPeer: () => undefined,
-    onPeerGone: () => undefined,
-    onFrame: () => undefined,
-    onRequest: async (_peer, _protocol, payload) => payload,
-  });
-  return one;
-}
 
 const node = (listen: readonly string[] = []) => createNode({ identitySeed: new Secret(rng.bytes(32)), listen });
 
@@ -46,7 +33,7 @@ async function pushed(stream: Stream): Promise<number> {
 test.each([false, true])(
   "pings are answered, and a peer that sends them without end (and reads no answer: %s) has nothing kept",
   async (isDeaf) => {
-    const listener = await started([LOOPBACK]);
+    const listener = await startEcho([LOOPBACK]);
     const rogue = await node();
     try {
       await rogue.libp2p.start();
@@ -65,7 +52,7 @@ test("a peer that answers a ping with megabytes has nothing kept of them", async
   const rogue = await node([LOOPBACK]);
   // The first ping comes at once instead of after 15 s.
   const fast: Clock = { nowMs: () => Date.now(), after: (delayMs, task) => clock.after(delayMs === 15_000 ? 10 : delayMs, task) };
-  const dialler = await started([], fast);
+  const dialler = await startEcho([], { clock: fast });
   try {
     const taken = new Promise<number>((resolve) => {
       void rogue.libp2p.handle(PING_PROTOCOL, (stream) => void pushed(stream).then(resolve));

@@ -26,7 +26,7 @@ const FIVE_LINES = program(`
 const MANY_LINES = program(`
   for (let i = 0; i < 4_000; i++) {
     sink.write("x".repeat(4_000) + "\\n");
-    if (i % 100 === 99) await new Promise((resolve) => setTimeout(resolve, 1));
+    if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
   }
   process.stdout.write(String(process.stderr.writableLength));
   process.stdin.on("data", () => sink.write("the last line\\n"));

@@ -322,6 +322,9 @@ test("a relay passes on what a key its own trader has banned says, and takes non
   alice.offer(1);
   await world.clock.advance(1_000);
   expect([bob.sees(), relay.sees()]).toEqual([[1], []]);
+  // Nothing was taken that a ban alone would hide.
+  relay.banned.clear();
+  expect(relay.sees()).toEqual([]);
 });
 
 test("a peer that floods has its messages left unread after 30,000, those of others are still read", () => {
