@@ -381,7 +381,8 @@ export class Carry {
       if (node.isRunning) node.crash();
       return this.#restartAfter(node, RETRY_MS);
     }
-    this.#enable(node, node.node);
+    // It may have died of a fault while it started.
+    if (node.isRunning) this.#enable(node, node.node);
   }
 
   #enable(node: SimNode, life: SimNode["node"]): void {

@@ -189,7 +189,10 @@ export class Watch {
     };
     if (state.finished === "success" && !stands(ownClaim(role))) wrong("its claim is in no block");
     if (state.finished === "refunded" && !stands(ownRefund(role))) wrong("its refund is in no block");
-    if (state.finished === "cancelled" && !stands("cancel")) wrong("nothing that cancels its payment is in a block");
+    // On an account chain a payment that failed in its block has cancelled itself.
+    const cancel = state.facts.cancel;
+    if (state.finished === "cancelled" && !(cancel && this.#factsOf(side, "cancel").blockOf(cancel.txid)))
+      wrong("nothing that cancels its payment is in a block");
     if (state.finished === "failed") {
       const txid = state.own[ownPayment(role)]?.txid;
       if (txid !== undefined && this.depth(side, ownPayment(role), txid) > 0) wrong(`its payment ${txid} is in a block`);
