@@ -8,12 +8,24 @@ const DEEP = { txid: "aa", raw: "", block: BLOCK, confirmed: true };
 
 /** A maker whose log says so, with these facts, all as deep as can be. */
 function isSettledAs(finished: Outcome, ...slots: readonly Slot[]): boolean {
+  return isSettledOn({}, finished, ...slots);
+}
+
+function isSettledOn(chain: object, finished: Outcome, ...slots: readonly Slot[]): boolean {
   const facts = Object.fromEntries(slots.map((slot) => [slot, DEEP]));
   return isSettled({
-    state: { terms: { role: "maker" }, own: {}, facts, finished, startFailed: null },
-    coin: () => ({ chain: { tx: () => ({ block: BLOCK }), confirmations: () => 100 } }),
+    state: { terms: { role: "maker" }, own: {}, facts, finished, startFailed: null, isTheirsGone: false },
+    coin: () => ({ chain: { tx: () => ({ block: BLOCK }), confirmations: () => 100, ...chain } }),
   } as unknown as SwapTask);
 }
+
+test("what a chain tells is not final yet is not settled, however deep; where it tells nothing, depth will do", () => {
+  const onChain = (hasNoFinality: boolean, final: number): boolean => {
+    const chain = { hasNoFinality: () => hasNoFinality, isNotarized: (height: number) => height <= final };
+    return isSettledOn(chain, "success", "takerPaymentSpend", "makerPayment");
+  };
+  expect([onChain(false, 0), onChain(false, 1), onChain(true, 0)]).toEqual([false, true, true]);
+});
 
 test("a swap whose facts say another end than its log is settled only once the log says that end", () => {
   const turned = ["takerPaymentSpend", "cancel", "makerPayment"] as const;

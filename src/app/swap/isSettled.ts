@@ -49,9 +49,11 @@ function isDeep(task: SwapTask, slot: Slot): boolean {
   return fact?.confirmed === true && standsDeep(task.coin(chainOf(terms.role, slot)), fact.txid);
 }
 
+/** Ten blocks of a chain that has them every few seconds are soon undone: where it tells what is final, that is waited for, too. */
 function standsDeep({ chain }: SwapCoin, txid: string): boolean {
   const block = chain.tx(txid)?.block ?? null;
-  return chain.confirmations(block) >= SETTLED_EXTRA_CONFS;
+  if (block === null || chain.confirmations(block) < SETTLED_EXTRA_CONFS) return false;
+  return chain.hasNoFinality?.() !== false || chain.isNotarized(block.height);
 }
 
 /**
