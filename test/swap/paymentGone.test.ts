@@ -212,3 +212,47 @@ test("a maker's swap ends, too, whose claim was marked, and of which neither pay
   await world.until("it ends", async () => (await world.outcome(maker, uuid)) !== null, 12_000);
   expect(await world.outcome(maker, uuid)).toBe("failed");
 });
+
+/** The taker knows the secret and its claim reaches nobody, when a reorganisation takes its payment; the maker takes its own back. @returns the swap */
+async function claimedInVain(takeIt: (fee: string, payment: string, claim: string) => void): Promise<string> {
+  world = await SwapWorld.open({ funds: 250_000_000n });
+  const { taker } = world;
+  taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+  const { own, facts } = await taker.state(uuid);
+  takeIt(own.fee?.raw ?? "", own.takerPayment?.txid ?? "", facts.takerPaymentSpend?.txid ?? "");
+  await world.until("it is back", async () => (await taker.state(uuid)).facts.makerPaymentRefund?.confirmed === true, 12_000);
+  return uuid;
+}
+
+test("a taker that claimed in vain has its swap ended where nothing is left of its own payment", async () => {
+  const uuid = await claimedInVain((fee, payment, claim) => void takeAway("BBB", fee, payment, claim));
+  await world.until("it ends", async () => (await world.outcome(world.taker, uuid)) !== null, 12_000);
+  expect(await world.outcome(world.taker, uuid)).toBe("failed");
+});
+
+test("a taker that claimed in vain takes its payment back before anybody else has it, and sends it no more", async () => {
+  const sent: string[] = [];
+  const uuid = await claimedInVain((fee, payment, claim) => {
+    const chain = world.chain("BBB");
+    const raw = parseTx(fromHex(fee), chain.params.template.format);
+    if (!raw.ok) throw new Error(raw.error.detail);
+    const gone = [txToChainTx(raw.value).txid, payment, claim];
+    const at = Array.from({ length: chain.state.tip.height }, (_, i) => chain.state.tip.height - i);
+    const depth = at.findIndex((h) => chain.state.at(h)?.block.txs.some(({ txid }) => txid === gone[0])) + 1;
+    for (const side of [world.maker, world.taker])
+      side.rpcOf("BBB").judge = (method) =>
+        method === "sendrawtransaction" ? { ok: false, error: { kind: "rpc", code: -26, message: "mempool full" } } : null;
+    expect(chain.reorg({ depth, forget: gone })).toMatchObject({ ok: true });
+  });
+  const { own } = await world.taker.state(uuid);
+  world.maker.rpcOf("BBB").judge = () => null;
+  world.taker.rpcOf("BBB").judge = (method, [raw]) => {
+    if (method === "sendrawtransaction") sent.push(String(raw));
+    return null;
+  };
+  await world.until("it ends", async () => (await world.outcome(world.taker, uuid)) !== null, 12_000);
+  expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
+  expect(sent).not.toContain(own.takerPayment?.raw);
+});

@@ -138,6 +138,13 @@ export class OwnOutputs {
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
   }
 
+  /** Whether an output is listed, or is counted on and everything that it comes of is: what a reorganisation left nothing of never is, nor is what spends it. */
+  stands(input: OutPoint, depth = MAX_CLUSTER): boolean {
+    if (this.#own().at(input)) return true;
+    const parent = depth > 0 && this.source(input) ? this.#signed.get(input.txid) : undefined;
+    return parent?.inputs.every((i) => this.stands(i, depth - 1)) ?? false;
+  }
+
   /** An own transaction of a coin with interest, not forgotten, that was in no block for so long that none takes it any more. */
   aged(id: string): Tx | null {
     const { chain, paysInterest } = this.#deps;

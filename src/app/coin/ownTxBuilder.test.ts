@@ -31,7 +31,7 @@ function cancel(coin: string, fees: CancelFees = {}): { readonly lockTime: numbe
     wallet: { key, scripts: [script] },
     chain: { relayFeePerKb: () => 1_000n },
     clock: new VirtualClock(NOW * 1_000),
-    ledger: () => ({ own: { source: () => source, aged: () => null } }),
+    ledger: () => ({ own: { source: () => source, stands: () => true, aged: () => null } }),
   };
   const { template } = kind;
   const inputs = [{ txid: source.txid, vout: 0, scriptSig: new Uint8Array(107), witness: [], sequence: SEQUENCE_FINAL }];

@@ -199,7 +199,7 @@ export class OwnTxBuilder {
 
   #known({ inputs }: Tx): readonly TxInput[] {
     const { own } = this.#deps.ledger();
-    return this.#standing(inputs).filter((i) => own.source(i) !== undefined);
+    return this.#standing(inputs).filter((i) => own.stands(i));
   }
 
   /** Inputs that may be there, each once: in the place of what never will be, what the own transactions spent that no block takes any more. */

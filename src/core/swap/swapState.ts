@@ -343,9 +343,15 @@ function takenUpDuties(s: SwapState): readonly Duty[] {
  */
 export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && isTakenUp(s) && s.secret !== null;
 
-/** Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. */
-export const isPaidFor = ({ terms: { role }, own, facts }: SwapState): boolean =>
-  own[ownClaim(role)]?.attempted === true || facts[ownClaim(role)] !== undefined || facts[theirClaim(role)] !== undefined;
+/**
+ * Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. Of a payment that has gone back, and is
+ * deep, it brings nothing.
+ */
+export function isPaidFor({ terms: { role }, own, facts }: SwapState): boolean {
+  if (facts[theirClaim(role)] !== undefined) return true;
+  const hasClaimed = own[ownClaim(role)]?.attempted === true || facts[ownClaim(role)] !== undefined;
+  return hasClaimed && !facts[theirRefund(role)]?.confirmed;
+}
 
 /** Maker: whether its claim, should it never have left in time, would show a secret that nobody has seen. */
 export const mayShowSecret = (s: SwapState): boolean => s.terms.role === "maker" && !s.isSecretSeen && !secretIsPublic(s);
@@ -369,8 +375,9 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   if (wantsClaim(s, straight)) out.push({ do: "claim" });
   // A claim of the maker that never left would reveal the secret: once the refund is decided it stays home.
   const claimMayLeave = role === "taker" || straight || s.own[ownClaim(role)]?.attempted === true;
-  if (publishing(s, ownClaim(role)) && (claimMayLeave || secretIsPublic(s)) && !s.facts[theirRefund(role)]?.confirmed)
-    out.push({ do: "publish", slot: ownClaim(role) });
+  // Whoever has its own payment back takes no other: a reorganisation may have undone the claim, which somebody brings back.
+  const isBack = s.facts[theirRefund(role)]?.confirmed === true || s.facts[ownRefund(role)]?.confirmed === true;
+  if (publishing(s, ownClaim(role)) && (claimMayLeave || secretIsPublic(s)) && !isBack) out.push({ do: "publish", slot: ownClaim(role) });
   const settledOtherwise = claimedByThem || s.facts[ownClaim(role)]?.confirmed || s.facts.cancel?.confirmed;
   if (paymentMayExist(s) && !settledOtherwise) {
     out.push(s.own[ownRefund(role)] ? { do: "publish", slot: ownRefund(role) } : { do: "refund" });
@@ -396,7 +403,7 @@ function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] 
  */
 function wantsClaim(s: SwapState, straight: boolean): boolean {
   const { role } = s.terms;
-  if (s.own[ownClaim(role)]) return false;
+  if (s.own[ownClaim(role)] || s.facts[ownRefund(role)]?.confirmed) return false;
   // A claim that is out, of KDF's or of what the record lacks, and that nobody mines is made anew beside it.
   if (secretIsPublic(s)) return s.facts.takerPayment !== undefined && !s.facts.takerPaymentSpend?.block;
   if (role === "maker") return straight && s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;
