@@ -37,7 +37,7 @@ test(
     const first = await swap();
     await t.world.runUntil("the taker gives up", () => t.taker.outcome(first) !== null, 2 * HOUR_MS);
     expect([t.taker.outcome(first), used()]).toEqual(["failed", 0n]);
-    await t.world.runUntil("the swap is settled", () => t.taker.node.swaps.isSettled(first), 600_000);
+    await t.world.runUntil("the swap is settled", () => t.taker.node.swaps.isSettled(first), HOUR_MS / 2);
     expect(used()).toBe(1n);
     await bothEnd(first, 2);
     await goesOn();
