@@ -195,8 +195,8 @@ export class ScriptedDaemon implements DaemonRpc {
         return {};
       },
       getrawmempool: () => [...this.mempool.keys()],
-      getrawtransaction: ([id]) => {
-        const tx = this.mempool.get(String(id));
+      getrawtransaction: ([id, _verbosity, hash]) => {
+        const tx = hash === undefined ? this.mempool.get(String(id)) : this.#byHash(hash).block.txs.find((t) => txid(t) === id);
         if (tx === undefined) throw new Refusal(-5, "No such mempool transaction");
         return toHex(serializeTx(tx));
       },

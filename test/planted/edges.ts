@@ -24,6 +24,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** Everything between the program and the outside: RPC, files, configuration, database, daemons. */
 export const EDGES: readonly PlantedBug[] = [
   bug(
+    "what Litecoin's extension block paid a moment ago counts as money when the set of unspent outputs is read",
+    "src/adapters/utxoRpc/firstScan.ts",
+    "if (tx.value.hogEx) found.set",
+    "if (tx.value.mwebData) found.set",
+    CHAIN_TEST,
+  ),
+  bug(
+    "whoever pays to an address in Litecoin's extension block reads that its checksum is wrong",
+    "src/core/utxo/address.ts",
+    "if (IN_EXTENSION_BLOCK.test(text)) return",
+    "if (IN_EXTENSION_BLOCK.test(text) && text.length <= MAX_CHARS) return",
+    "src/core/utxo/address.test.ts",
+  ),
+  bug(
     "a run of the virtual clock inside another waits until that one has run for hours",
     "src/adapters/virtualClock/virtualClock.ts",
     "if (turns !== 0 && looping === 0) {",

@@ -149,6 +149,11 @@ export class DaemonCalls {
     return notFoundToNull(await this.ask("getrawtransaction", [txid, 0], parseRawTx, signal ? { signal } : {}));
   }
 
+  /** One of a block, which the daemon finds without a transaction index (Bitcoin Core 0.16 and later). Null when that block has none of it. */
+  async rawTxIn(txid: string, blockHash: string): Promise<Answer<Uint8Array | null>> {
+    return notFoundToNull(await this.ask("getrawtransaction", [txid, 0, blockHash], parseRawTx));
+  }
+
   async rawTxs(txids: readonly string[]): Promise<Answer<Uint8Array | null>[]> {
     const answers = await this.askMany(
       "getrawtransaction",

@@ -2,10 +2,20 @@ import { type Facts, FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
+import { PEG_OUT_CONFS } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { StoredOutput, StoredTx, StoredWatch } from "../../ports/chainStore.ts";
-import { type FoundTx, parseFoundTxs, parseHash, parseScriptAddress, parseUtxoScan, SEARCH_PAGE, type Unspent } from "./answers.ts";
+import {
+  type FoundTx,
+  parseFoundTxs,
+  parseHash,
+  parseScriptAddress,
+  parseUtxoScan,
+  SEARCH_PAGE,
+  type Unspent,
+  type UtxoScan,
+} from "./answers.ts";
 import type { Answer, DaemonCalls } from "./daemonCalls.ts";
 import type { SyncContext } from "./syncContext.ts";
 
@@ -34,7 +44,7 @@ export async function firstScan(
   decimals: number,
 ): Promise<Answer<FirstScan | null>> {
   const scripts = watches.map((w) => w.key);
-  const fromSet = await scanUtxoSet(ctx.calls, scripts, decimals);
+  const fromSet = await scanUtxoSet(ctx.calls, scripts, format, decimals);
   if (!fromSet.ok || fromSet.value !== null) return fromSet;
   return searchTransactions(ctx, scripts, format);
 }
@@ -43,7 +53,12 @@ export async function firstScan(
 const cannot = (answer: { readonly error: { readonly kind: string } }): boolean =>
   answer.error.kind === "rpc" || answer.error.kind === "bad_answer";
 
-async function scanUtxoSet(calls: DaemonCalls, scripts: readonly string[], decimals: number): Promise<Answer<FirstScan | null>> {
+async function scanUtxoSet(
+  calls: DaemonCalls,
+  scripts: readonly string[],
+  format: TxFormat,
+  decimals: number,
+): Promise<Answer<FirstScan | null>> {
   const wanted = scripts.map((hex) => `raw(${hex})`);
   const scan = await calls.ask("scantxoutset", ["start", wanted], parseUtxoScan(decimals), { timeoutMs: SCAN_TIMEOUT_MS });
   if (!scan.ok && scan.error.kind === "rpc" && scan.error.code === SCAN_IN_PROGRESS)
@@ -62,21 +77,58 @@ async function scanUtxoSet(calls: DaemonCalls, scripts: readonly string[], decim
     if (!hash?.ok) return hash ?? err({ kind: "moved" });
     hashes.set(h, hash.value);
   }
+  const pegOuts = await findPegOuts(calls, scan.value, hashes, format);
+  if (!pegOuts.ok) return pegOuts;
   const outputs: StoredOutput[] = [];
   for (const u of unspents) {
+    if (pegOuts.value.has(u.txid)) {
+      outputs.push({ ...storedOutput(u), coinbase: true });
+      continue;
+    }
     const coinbase = u.coinbase === undefined ? await coinbaseOf(calls, u) : ok(u.coinbase);
     if (!coinbase.ok) return coinbase;
-    outputs.push({ txid: u.txid, vout: u.vout, value: u.value, script: fromHex(u.script), coinbase: coinbase.value });
+    outputs.push({ ...storedOutput(u), coinbase: coinbase.value });
   }
   const read = (ctx: SyncContext): Facts => {
     const seenAtMs = ctx.clock.nowMs();
     const txs = unspents.map(
-      (u): StoredTx => ({ txid: u.txid, raw: null, block: { height: u.height, hash: hashes.get(u.height) ?? "" }, seenAtMs }),
+      (u): StoredTx => ({
+        txid: u.txid,
+        raw: pegOuts.value.get(u.txid) ?? null,
+        block: { height: u.height, hash: hashes.get(u.height) ?? "" },
+        seenAtMs,
+      }),
     );
     const fresh = outputs.filter((o) => ctx.index.hasScript(Buffer.from(o.script).toString("hex")));
     return { txs: txs.filter((t) => fresh.some((o) => o.txid === t.txid)), outputs: fresh, spends: [] };
   };
   return ok({ at: { height, hash: bestBlock }, read });
+}
+
+const storedOutput = (u: Unspent) => ({ txid: u.txid, vout: u.vout, value: u.value, script: fromHex(u.script) });
+
+/**
+ * What Litecoin's extension block paid so lately that it cannot be spent yet: a daemon's set of unspent outputs does not tell it from what others paid.
+ * @returns the bytes of these transactions by their ids
+ */
+async function findPegOuts(
+  calls: DaemonCalls,
+  { unspents, height }: UtxoScan,
+  hashes: ReadonlyMap<number, string>,
+  format: TxFormat,
+): Promise<Answer<ReadonlyMap<string, Uint8Array>>> {
+  const found = new Map<string, Uint8Array>();
+  if (format.kind !== "bitcoin" || !format.mweb) return ok(found);
+  const young = new Map(unspents.filter((u) => height - u.height + 1 < PEG_OUT_CONFS).map((u) => [u.txid, u.height]));
+  for (const [txid, at] of young) {
+    const raw = await calls.rawTxIn(txid, hashes.get(at) ?? "");
+    if (!raw.ok) return raw;
+    // Its block is gone, or it is: the next scan tells.
+    const tx = raw.value && parseTx(raw.value, format);
+    if (!tx?.ok || !raw.value) return err({ kind: "moved" });
+    if (tx.value.hogEx) found.set(txid, raw.value);
+  }
+  return ok(found);
 }
 
 /** An output spent meanwhile counts as plain: the blocks after the scan tell the rest. */

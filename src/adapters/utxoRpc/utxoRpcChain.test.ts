@@ -56,6 +56,32 @@ test("a script without birthday on a long chain is found in the UTXO set, withou
   await chain.close();
 });
 
+test("what Litecoin's extension block paid is found in the UTXO set as what it is until it can be spent", async () => {
+  const h: ScriptedChain = { ...startScriptedChain(60), format: { kind: "bitcoin", mweb: true } };
+  h.daemon.scansUtxoSet = true;
+  const script = scriptNumber(1);
+  const paidOut = (value: bigint): string => {
+    const balance = { txid: String(value).padStart(64, "0"), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    return h.send({ version: 2, inputs: [balance], outputs: [{ value, script }], lockTime: 0, hogEx: true });
+  };
+  paidOut(1n);
+  h.mine();
+  const young = paidOut(2n);
+  h.mine();
+  h.pay(script, 3n);
+  h.mine(4);
+  const chain = await open(h, { readWholeUpTo: 50 });
+  await chain.watchScript(script, 0);
+  expect(chain.outputs(script).map((o) => [o.value, o.coinbase])).toEqual([
+    [1n, false],
+    [2n, true],
+    [3n, false],
+  ]);
+  // Its bytes say when it can be spent.
+  expect(chain.tx(young)).toBeDefined();
+  await chain.close();
+});
+
 test("blocks followed while the UTXO set is scanned are read again afterwards, so a spend in them is not missed", async () => {
   const h = startScriptedChain(80);
   h.daemon.scansUtxoSet = true;

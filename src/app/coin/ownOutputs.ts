@@ -3,7 +3,7 @@ import { p2pkScript } from "../../core/utxo/outputScript.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
 import { isSignedInput, type SighashScheme } from "../../core/utxo/signInput.ts";
 import { filterUnspents, type Unspent, withUnspents } from "../../core/utxo/sortedUnspents.ts";
-import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
+import { type OutPoint, PEG_OUT_CONFS, type Tx, type TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import { isAged } from "../../core/utxo/txTemplate.ts";
 import type { SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
@@ -24,9 +24,6 @@ export type OwnOutputsDeps = {
   /** Of other tickers that have an output script of these. */
   readonly beside: () => readonly Pick<OwnOutputs, "lockedBy">[];
 };
-
-/** Confirmations after which what came out of Litecoin's extension block can be spent (`PEGOUT_MATURITY`; litecoind 0.21.2 takes it from the sixth on). */
-const PEG_OUT_CONFS = 6;
 
 /** The own outputs of one coin: which can be spent, and which are taken by stored transactions. */
 export class OwnOutputs {

@@ -98,6 +98,9 @@ test("the reasons of a refusal: prefix, checksum, prefix of a witness address, s
   });
   expect(parseAddress("", BITCOIN).ok).toBe(false);
   expect(parseAddress("1".repeat(5000), BITCOIN)).toMatchObject({ ok: false, error: { kind: "UnknownFormat", cashAddress: "too long" } });
+  for (const hrp of ["ltcmweb", "tmweb"]) {
+    expect(parseAddress(`${hrp}1qq${"q".repeat(120)}`, BITCOIN)).toEqual({ ok: false, error: { kind: "InExtensionBlock" } });
+  }
   expect(parseAddress(A.segwit.rck, KOMODO)).toEqual({ ok: false, error: { kind: "SegwitNotActivated" } });
   expect(parseAddress(A.segwit.rck, BITCOIN)).toEqual({ ok: false, error: { kind: "WrongHrp", hrp: "rck" } });
   expect(parseAddress(A.cash.bitcoincash, BITCOIN)).toEqual({

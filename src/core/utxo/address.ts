@@ -39,6 +39,8 @@ export type AddressError =
       readonly bech32: string;
       readonly cashAddress: string;
     }
+  /** An address in Litecoin's extension block (LIP-3): nothing that pays it is made here. */
+  | { readonly kind: "InExtensionBlock" }
   | { readonly kind: "SegwitNotActivated" }
   | { readonly kind: "WrongHrp"; readonly hrp: string }
   /** A well-formed cash address, but `activated` is what this coin uses. */
@@ -46,6 +48,8 @@ export type AddressError =
 
 /** No supported form is longer (BIP-173 allows 90). */
 const MAX_CHARS = 100;
+/** How addresses in the extension block begin, of the main network and of the others. */
+const IN_EXTENSION_BLOCK = /^(?:ltcmweb|tmweb)1/i;
 const HASH_BYTES = 20;
 const base58 = base58check(sha256);
 
@@ -90,6 +94,7 @@ function parseBech32(text: string): Witness | string {
  * says `segwit`, cash addresses only where they are the coin's format.
  */
 export function parseAddress(text: string, rules: AddressRules): Result<Address, AddressError> {
+  if (IN_EXTENSION_BLOCK.test(text)) return err({ kind: "InExtensionBlock" });
   if (text.length > MAX_CHARS) {
     return err({ kind: "UnknownFormat", base58: "invalid address", bech32: `bech32: ${bech32Fault(text)}`, cashAddress: "too long" });
   }

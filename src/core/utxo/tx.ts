@@ -30,6 +30,9 @@ export type SaplingFields = {
   readonly shieldedTail: Uint8Array;
 };
 
+/** Confirmations after which what came out of Litecoin's extension block can be spent (`PEGOUT_MATURITY`; litecoind 0.21.2 takes it from the sixth on). */
+export const PEG_OUT_CONFS = 6;
+
 /** One transaction of a Bitcoin-like chain. */
 export type Tx = {
   /** i32 as u32, without the overwinter bit */

@@ -60,15 +60,13 @@ export function electrsPath(): string {
   return electrs;
 }
 
-/** Litecoin Core: no wallet, no transaction index, no peers. MWEB off, or its regtest stops at block 431. */
-export const litecoinProgram = (extra: readonly string[]): DaemonProgram => ({
+/** Litecoin Core: no transaction index, no peers. @param extra read anew at each start */
+const litecoin = (mode: readonly string[], extra: readonly string[]): DaemonProgram => ({
   name: "litecoind",
   path: pathOf(litecoind),
   args: ({ dir, rpcPort, user, password }) => [
     "-regtest",
     `-datadir=${dir}`,
-    "-vbparams=mweb:-2:0",
-    "-disablewallet",
     "-txindex=0",
     "-listen=0",
     "-server",
@@ -77,9 +75,16 @@ export const litecoinProgram = (extra: readonly string[]): DaemonProgram => ({
     `-rpcport=${rpcPort}`,
     `-rpcuser=${user}`,
     `-rpcpassword=${password}`,
+    ...mode,
     ...extra,
   ],
 });
+
+/** No wallet. MWEB off, or its regtest stops at block 431. */
+export const litecoinProgram = (extra: readonly string[]): DaemonProgram => litecoin(["-vbparams=mweb:-2:0", "-disablewallet"], extra);
+
+/** With a wallet, that can pay into the extension block: somebody must, for block 432 to be made. */
+export const mwebLitecoinProgram = (): DaemonProgram => litecoin(["-fallbackfee=0.0001"], []);
 
 /** btcd: no transaction index, no peers, the relay rules of the main network (else a refund that is not final is taken). */
 export const btcdProgram = (miningAddress: string): DaemonProgram => ({

@@ -6,6 +6,9 @@ export type RealOptions = {
   /** Any MM2.json fields for the maker and the taker. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly startLitecoin?: (blockTimeMs: number) => Promise<RegtestChain>;
+  /** Litecoin's entry in the coins file. */
+  readonly ltc?: typeof LTC;
+  readonly blockTimeSec?: number;
 };
 
 /** Whole coins each side begins with on each chain, or a little more. */
@@ -16,15 +19,16 @@ export async function withRealChains(
   options: RealOptions,
   work: (network: TestNetwork, chains: RealChains) => Promise<void>,
 ): Promise<void> {
+  const { ltc = LTC, blockTimeSec = 0.5 } = options;
   const side = (name: string) => ({
     name,
-    enable: [LTC.coin, BTC.coin],
-    fund: { [LTC.coin]: FUNDS, [BTC.coin]: FUNDS },
+    enable: [ltc.coin, BTC.coin],
+    fund: { [ltc.coin]: FUNDS, [BTC.coin]: FUNDS },
     config: options.config ?? {},
   });
   const topology = topologyOf({
-    coins: [LTC, BTC],
-    block_time_s: 0.5,
+    coins: [ltc, BTC],
+    block_time_s: blockTimeSec,
     nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")],
   });
   const started = new Map<string, RegtestChain>();
@@ -33,9 +37,9 @@ export async function withRealChains(
     if (!found) throw new Error(`no chain ${ticker}`);
     return found;
   };
-  await withNetwork(topology, (network) => work(network, { ltc: chain(LTC.coin), btc: chain(BTC.coin) }), {
+  await withNetwork(topology, (network) => work(network, { ltc: chain(ltc.coin), btc: chain(BTC.coin) }), {
     startChain: async (entry, blockTimeMs) => {
-      const starter = entry.coin === LTC.coin ? (options.startLitecoin ?? startLitecoin) : startBtcd;
+      const starter = entry.coin === ltc.coin ? (options.startLitecoin ?? startLitecoin) : startBtcd;
       const running = await starter(blockTimeMs);
       started.set(entry.coin, running);
       return running;

@@ -74,7 +74,7 @@ export type Followers = {
 };
 
 /** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
-async function regtestChain(
+export async function regtestChain(
   entry: object,
   daemon: Daemon,
   blockTimeMs: number,
@@ -98,7 +98,7 @@ async function regtestChain(
   const stopped = new AbortController();
   const pace = (async () => {
     while (!stopped.signal.aborted) {
-      await later(blockTimeMs);
+      await later(blockTimeMs, undefined, { signal: stopped.signal }).catch(() => undefined);
       if (followers && !stopped.signal.aborted) await followers.inStep(Number(await takeTurn(() => daemon.call("getblockcount"))));
       if (!stopped.signal.aborted) await inTurn(() => mineNow(1));
     }
@@ -144,20 +144,24 @@ async function regtestChain(
   };
 }
 
-/** @param more arguments more for the daemon */
-export async function startLitecoin(blockTimeMs: number, more: readonly string[] = [], followers?: Followers): Promise<RegtestChain> {
-  const extra = [...more];
-  const daemon = await startDaemon(litecoinProgram(extra));
+/** How litecoind mines. */
+export function litecoinMining(daemon: Daemon): Mining {
   const mineTo =
     (address: string): Mine =>
     (count) =>
       daemon.call("generatetoaddress", [count, address]);
-  const mining = {
+  return {
     now: mineTo(MINER_ADDRESS),
     other: mineTo(OTHER_ADDRESS),
     beforeLeap: (sec: number) => daemon.call("setmocktime", [sec + 1]),
   };
-  return regtestChain(LTC, daemon, blockTimeMs, mining, extra, followers);
+}
+
+/** @param more arguments more for the daemon */
+export async function startLitecoin(blockTimeMs: number, more: readonly string[] = [], followers?: Followers): Promise<RegtestChain> {
+  const extra = [...more];
+  const daemon = await startDaemon(litecoinProgram(extra));
+  return regtestChain(LTC, daemon, blockTimeMs, litecoinMining(daemon), extra, followers);
 }
 
 export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {
