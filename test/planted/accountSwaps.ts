@@ -97,6 +97,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LATE_CLAIM,
   ),
   bug(
+    "a claim that stays home counts as seen once its nonce is filled, and leaves beside the own refund",
+    "src/app/swap/duties/lateClaim.ts",
+    "known === undefined || (known.failed === true && coin.lostNonce?.(fromHex(raw)) === true)",
+    "known === undefined || (known.failed === undefined && coin.lostNonce?.(fromHex(raw)) === true)",
+    LATE_CLAIM,
+  ),
+  bug(
     "a claim that stays home for its payment holds up its account, its swap's own refund, too",
     "src/app/swap/duties/idleSpends.ts",
     'isPublished && !(slot === "takerPaymentSpend" && isClaimInVain(task))',

@@ -3,7 +3,8 @@ import { ownTxOf } from "../../sim/run/swapBook.ts";
 import { SimEvmView } from "../../sim/world/evm/simEvmView.ts";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
-import { toHex } from "../../src/core/util/bytes.ts";
+import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
+import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { books, outcomes } from "./accountAudit.ts";
 import { audit } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
@@ -26,21 +27,28 @@ function dieAtMark(node: SimNode): () => boolean {
   return () => died;
 }
 
+function ofRaw(raw: string): Uint8Array {
+  const parsed = parseEvmTx(fromHex(raw));
+  return parsed.ok ? parsed.value.tx.data : expect.fail("no transaction");
+}
+
 /** What of the node's claim nodes of the account chain get to see from here on, in a call or as a transaction. */
 function shownOf(node: SimNode, uuid: string): { readonly seen: () => number; readonly end: () => void } {
   const claims = node
     .events(uuid)
     .flatMap((e) => ownTxOf(e) ?? [])
     .filter(({ slot }) => slot === "takerPaymentSpend");
+  // Signed anew, with another nonce, it is the same call.
+  const calls = claims.map(({ raw }) => toHex(ofRaw(raw)));
   let seen = 0;
   const { call } = SimEvmView.prototype;
   SimEvmView.prototype.call = function (this: SimEvmView, request, signal) {
-    if (claims.some(({ raw }) => raw.includes(toHex(request.data)))) seen++;
+    if (calls.includes(toHex(request.data))) seen++;
     return call.call(this, request, signal);
   };
   const before = node.onBroadcast;
   node.onBroadcast = (ticker, when, raw, outcome) => {
-    if (claims.some((claim) => claim.raw === raw)) seen++;
+    if (calls.some((data) => raw.includes(data))) seen++;
     before(ticker, when, raw, outcome);
   };
   const end = (): void => {
@@ -154,6 +162,30 @@ test.each([false, true])(
     await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
     shown.end();
     expect([outcomes(t, uuid), shown.seen()]).toEqual(["refunded refunded", 0]);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "nor beside the refund of the maker's own payment, also when its nonce was filled meanwhile: that says nothing of who has seen it",
+  async () => {
+    const { uuid, before } = await diedAtMark();
+    const { maker, taker, world } = t;
+    taker.crash();
+    await world.advance(5 * HOUR_MS);
+    const utxo = [...world.chains.values()].map(({ chain }) => chain);
+    for (const chain of utxo) chain.autoMine(null);
+    const shown = shownOf(maker, uuid);
+    await maker.start(ALL);
+    await world.advance(HOUR_MS / 4);
+    for (const chain of utxo) chain.autoMine(60_000);
+    await world.runUntil("the maker has its own back", () => maker.outcome(uuid) !== null, HOUR_MS);
+    shown.end();
+    expect([maker.outcome(uuid), shown.seen()]).toEqual(["refunded", 0]);
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("refunded refunded");
     await audit(t, [uuid], before, 4_000_000n);
   },
   TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import { mayShowSecret, versionsOf } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
 import type { SeenOutput } from "../../../ports/chain.ts";
 import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { contractOf, depthOf, notDeep } from "../contracts.ts";
@@ -18,8 +19,14 @@ const COVERED_MS = 1_000;
 function isUnseen(task: SwapTask): boolean {
   const claim = task.state.own.takerPaymentSpend;
   if (!claim || claim.notAfter === null || !mayShowSecret(task.state)) return false;
-  const { chain } = task.coin("taker");
-  return versionsOf(claim).every(({ txid }) => !task.taken.has(txid) && chain.tx(txid) === undefined);
+  const coin = task.coin("taker");
+  return versionsOf(claim).every(({ txid, raw }) => !task.taken.has(txid) && isUnknown(coin, txid, raw));
+}
+
+/** Where a block has another transaction with its nonce, the chain says so of bytes that it may never have had: the account fills those of what stays home. */
+function isUnknown(coin: SwapCoin, txid: string, raw: string): boolean {
+  const known = coin.chain.tx(txid);
+  return known === undefined || (known.failed === true && coin.lostNonce?.(fromHex(raw)) === true);
 }
 
 const takerScript = (task: SwapTask): Uint8Array => task.coin("taker").contractScript(contractOf(task.state, "takerPayment"));
