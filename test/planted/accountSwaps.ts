@@ -104,6 +104,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LATE_CLAIM,
   ),
   bug(
+    "a claim stays home for a payment that goes back though the contract says that the taker has it",
+    "src/app/swap/duties/lateClaim.ts",
+    'if (said !== null) return said === "claimed";',
+    "if (said !== null) return false;",
+    PRUNED,
+    "src/app/swap/duties/lateClaim.test.ts",
+  ),
+  bug(
     "a claim that stays home for its payment holds up its account, its swap's own refund, too",
     "src/app/swap/duties/idleSpends.ts",
     'isPublished && !(slot === "takerPaymentSpend" && isClaimInVain(task))',

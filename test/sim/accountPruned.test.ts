@@ -131,3 +131,36 @@ test.each([
   },
   TIMEOUT_MS,
 );
+
+test(
+  "a maker that died before it knew that its claim had left claims what it was paid, though no node shows who took its own payment any more",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    const { chain: utxo } = world.chain(UTXO);
+    let died = false;
+    maker.storeFault = (_uuid, { event }) => {
+      if (died || event.type !== "tx_seen" || event.slot !== "takerPaymentSpend") return undefined;
+      died = true;
+      return "crash_before";
+    };
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("it has claimed", () => died, HOUR_MS);
+    utxo.autoMine(null);
+    await world.runUntil("the taker has its claim", () => taker.outcome(uuid) !== null, HOUR_MS);
+    taker.crash();
+    // Mempools forget.
+    expect(utxo.mempool.evictBelow(10n ** 9n)).toHaveLength(1);
+    utxo.autoMine(MINUTE_MS);
+    await world.advance(5 * HOUR_MS);
+    maker.link(ETH).receiptsFrom = chain().tip.height;
+    // Until the account chain is known again.
+    void maker.daemonFault(UTXO, { kind: "refuse_broadcast", forMs: 2 * MINUTE_MS });
+    await maker.start(ALL);
+    await world.runUntil("it has claimed again", () => maker.outcome(uuid) !== null, HOUR_MS);
+    await taker.start(ALL);
+    await world.advance(HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);

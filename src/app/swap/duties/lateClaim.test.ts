@@ -92,6 +92,16 @@ test.each<readonly [string, Case, number]>([
   ["the payment stands, late as it is", {}, 1],
   ["it does, and the own one cannot go back yet", { hasPaid: true, nowSec: OWN_LOCK }, 1],
   ["it does, and the own one can go back", { hasPaid: true, nowSec: OWN_LOCK + 1 }, 0],
+  [
+    "it does, and by the clock the own one can, of which the contract says that it was claimed",
+    { hasPaid: true, nowSec: OWN_LOCK + 1, isOnAccount: true, unfound: "claimed" },
+    1,
+  ],
+  [
+    "it does, and the contract says that the own one went back",
+    { hasPaid: true, nowSec: OWN_LOCK + 1, isOnAccount: true, unfound: "refunded" },
+    0,
+  ],
   ["it does, and the own one has gone with a reorganisation", { nowSec: OWN_LOCK + 1 }, 1],
   ["the payment has gone back", { spentBy: "refund" }, 0],
   ["strangers say so, and the claim is in time", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LIMIT }, 1],

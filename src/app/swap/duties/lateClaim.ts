@@ -36,7 +36,18 @@ const isLocked = (task: SwapTask): boolean => task.nowSec() <= contractOf(task.s
 
 /** By this node's clock: the own payment, which nobody is known to have taken, can go back, and whoever has it back is owed nothing. */
 const isOursReturnable = (task: SwapTask): boolean =>
-  Boolean(task.state.facts.makerPayment?.block) && task.nowSec() > contractOf(task.state, "makerPayment").lock;
+  Boolean(task.state.facts.makerPayment?.block) && task.nowSec() > contractOf(task.state, "makerPayment").lock && !isOursTaken(task);
+
+/** Whether a contract says that the own payment was taken: who has the secret, though no node shows the claim that it was in. */
+function isOursTaken(task: SwapTask): boolean {
+  const { chain, relayPolicy } = task.coin("maker");
+  if (relayPolicy !== "nonce") return false;
+  const script = task.coin("maker").contractScript(contractOf(task.state, "makerPayment"));
+  const said = chain.unfound?.(script) ?? null;
+  if (said !== null) return said === "claimed";
+  const spentBy = chain.outputs(script).find(({ txid }) => txid === task.state.facts.makerPayment?.txid)?.spentBy;
+  return spentBy != null && chain.tx(spentBy.txid) === undefined;
+}
 
 /**
  * Whether a claim that nobody was seen to have must not go. It would show the secret and bring nothing, as far as its chain is known: the taker's payment has
