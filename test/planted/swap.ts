@@ -574,6 +574,13 @@ export const SWAP: readonly PlantedBug[] = [
     VISITS_TEST,
   ),
   bug(
+    "the other side is told of a payment that nobody has though it could not be taken back, or not be watched",
+    VISITS,
+    "if (otherKey(task) || crowdedContract(task)) return true;",
+    "",
+    VISITS_TEST,
+  ),
+  bug(
     "servers that are visited get a payment that nobody has when what it is for is gone",
     VISITS,
     "|| isForNothing(task) ||",

@@ -8,6 +8,7 @@ import type { TxRefusal } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { byLimit } from "./byLimit.ts";
+import { crowdedContract } from "./crowdedContract.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
@@ -125,17 +126,6 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   if (hopeless) return hopeless;
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   return unsafe ?? (await outageOf(coin, signal)) ?? known();
-}
-
-/**
- * Why no payment may go to the own contract: it was paid so often already that the backend refuses its history. That costs whoever does it
- * little, and what becomes of a payment there, the secret in its claim above all, would be seen late.
- */
-function crowdedContract(task: SwapTask): string | null {
-  const slot = ownPayment(task.state.terms.role);
-  const coin = task.coin(chainOf(task.state.terms.role, slot));
-  if (!coin.chain.crowded?.(coin.contractScript(contractOf(task.state, slot)))) return null;
-  return `the ${coin.ticker} servers refuse the history of the swap's address, which others have paid very often: no payment is sent to it`;
 }
 
 /**

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { swapTerms } from "../../../../test/fakes/swapTerms.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { ownPayments } from "./paymentAtVisits.ts";
 
@@ -6,6 +8,8 @@ const CONFIRMED_BY = 400;
 const REVEAL_BY = 800;
 const NOT_AFTER = 300;
 const TAKER_LOCK = 1_000;
+const [KEY, OTHER_KEY] = [`02${"11".repeat(32)}`, `02${"12".repeat(32)}`];
+const NEGOTIATED = { theirStartedAt: 0, theirLocktime: 0, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) };
 const fee = { txid: "fee", raw: "01", attempted: true };
 const payment = { txid: "payment", raw: "02", attempted: true, notAfter: NOT_AFTER };
 
@@ -23,6 +27,10 @@ type Case = {
   /** The chain has the dex fee that the maker was told of. */
   readonly hasFee?: boolean;
   readonly isBuiltOnFee?: boolean;
+  /** The coins have another key than the swap was agreed with. */
+  readonly hasOtherKey?: boolean;
+  /** Servers refuse the history of the own contract. */
+  readonly isCrowded?: boolean;
 };
 
 function given({
@@ -35,14 +43,21 @@ function given({
   isBuiltOnFee = true,
   otherState = "ready",
   hasFee = true,
+  hasOtherKey = false,
+  isCrowded = false,
 }: Case): readonly string[] {
   const status = () => ({ state: otherState, tip: { medianTimePastSec: chainSec } });
   const tx = (txid: string) => ((txid === "fee" ? hasFee : isKnown) ? {} : undefined);
-  const coin = { spends: () => isBuiltOnFee, sameTx: () => true, chain: { tx, status, confirmations: () => 0 } };
+  const crowded = () => (isCrowded ? "read" : null);
+  const chain = { tx, status, crowded, confirmations: () => 0 };
+  const htlcPubkey = fromHex(hasOtherKey ? OTHER_KEY : KEY);
+  const coin = { htlcPubkey, spends: () => isBuiltOnFee, sameTx: () => true, contractScript: () => new Uint8Array(23), chain };
   const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY, takerLock: TAKER_LOCK });
   const known = role === "taker" ? { makerPayment: { confirmed: true } } : {};
-  const state = { own, facts: { ...known, ...facts }, received: { fee }, terms: { role, dexFeePubkey: "02" } };
-  const task = { state, taken: new Set(), coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
+  const terms = { ...swapTerms(role, { myMakerCoinPub: KEY, myTakerCoinPub: KEY }), dexFeePubkey: "02" };
+  const state = { own, facts: { ...known, ...facts }, received: { fee }, terms, negotiated: NEGOTIATED };
+  const deps = { makerCoin: coin, takerCoin: coin };
+  const task = { state, deps, taken: new Set(), coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
   return ownPayments(task).map(({ txid }) => txid);
 }
 
@@ -55,6 +70,9 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["a maker's, and the dex fee has gone", { role: "maker", own: { makerPayment: payment }, hasFee: false }, []],
   ["nobody tells whether the maker's stands", { own: { fee, takerPayment: payment }, otherState: "unreachable" }, []],
   ["the maker's has gone", { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined } }, []],
+  ["it could be neither claimed nor taken back with the keys of now", { own: { fee, takerPayment: payment }, hasOtherKey: true }, []],
+  ["what becomes of it would be seen late", { own: { fee, takerPayment: payment }, isCrowded: true }, []],
+  ["it would, and the servers show it", { own: { fee, takerPayment: payment }, isCrowded: true, isKnown: true }, ["fee", "payment"]],
   [
     "it has, and was claimed before",
     { own: { fee, takerPayment: payment, makerPaymentSpend: { attempted: true } }, facts: { makerPayment: undefined } },

@@ -4,8 +4,10 @@ import type { OwnSpend } from "../../../ports/chain.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { crowdedContract } from "./crowdedContract.ts";
 import { feeGone } from "./fee.ts";
 import { isLateByChain } from "./lockTimes.ts";
+import { otherKey } from "./otherKey.ts";
 
 /**
  * Until when the own payment may be sent, unix seconds. One the backend has may confirm until its window closes; one it does not have left
@@ -24,7 +26,8 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
 
 /**
  * Whether nobody is known to have the payment, and what it is for, proven when its mark was stored, stands no more as far as is known: the maker's payment, as
- * a reorganisation leaves it, or the dex fee. It must not leave as long as it is so, nor while nobody tells. What was used already is paid for all the same.
+ * a reorganisation leaves it, or the dex fee; or it could not be taken back, or not be watched. It must not leave as long as it is so, nor while nobody tells.
+ * What was used already is paid for all the same.
  */
 export function isForNothing(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
@@ -32,6 +35,7 @@ export function isForNothing(task: SwapTask): boolean {
   const txid = own[slot]?.txid ?? "";
   if (facts[slot] || isPaidFor(task.state) || task.taken.has(txid)) return false;
   if (task.coin(terms.role).chain.tx(txid) !== undefined) return false;
+  if (otherKey(task) || crowdedContract(task)) return true;
   const { chain } = task.coin(terms.role === "maker" ? "taker" : "maker");
   if (chain.status().state !== "ready") return true;
   return terms.role === "maker" ? feeGone(task) !== null : !facts.makerPayment?.confirmed;
