@@ -68,6 +68,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/swap/duties/lateClaim.test.ts",
   ),
   bug(
+    "a waiting swap's claim that may not leave holds up its account while nodes answer no calls",
+    FUNDS,
+    "if (isThere !== true) for (const raw of raws)",
+    "if (isThere === false) for (const raw of raws)",
+    WAITING_TEST,
+  ),
+  bug(
     "a waiting swap's claim that never left is sent, and asked about, whatever became of its payment",
     FUNDS,
     "if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {",
@@ -135,7 +142,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting swap's claim whose payment has gone holds up the account until its swap runs",
     FUNDS,
-    "if (isThere === false) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);",
+    "if (isThere !== true) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);",
     "if (isThere === false) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.takeBack?.(raw);",
     WAITING_TEST,
   ),

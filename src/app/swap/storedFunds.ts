@@ -208,14 +208,14 @@ export class StoredFunds {
 
   /**
    * Whether a claim that nobody was seen to have may be sent, late, too, for it may have left: where the payment has gone, to send it, or to ask about it,
-   * would show the secret for nothing. Until the payment is back it holds up nothing. Nor is it sent once the own payment can go back.
+   * would show the secret for nothing. Until the payment is back, or while nobody says, it holds up nothing. Nor is it sent once the own payment can go back.
    */
   async #isPayable({ raws, until }: Spend, coin: SwapCoin): Promise<boolean> {
     const [newest] = raws.slice(-1);
     const ask = async (signal: AbortSignal): Promise<boolean | null> => (newest && coin.isClaimable?.(newest, signal)) ?? null;
     const isOver = until !== null && this.#clock.nowMs() > until * 1_000;
     const isThere = isOver ? false : await withDeadline(this.#clock, TRY_MS, undefined, ask).catch(() => null);
-    if (isThere === false) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
+    if (isThere !== true) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
     return isThere === true;
   }
 
