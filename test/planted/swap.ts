@@ -531,8 +531,15 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a swap is settled ten blocks deep where its chain says that nothing is final yet",
     "src/app/swap/isSettled.ts",
-    "return chain.hasNoFinality?.() !== false || chain.isNotarized(block.height);",
+    "if (chain.hasNoFinality?.() !== false || chain.isNotarized(block.height)) return true;",
     "return true;",
+    "src/app/swap/isSettled.test.ts",
+  ),
+  bug(
+    "swaps are watched for ever where a chain's nodes call no block but the first final",
+    "src/app/swap/isSettled.ts",
+    "return task.nowSec() > task.times().makerLock + WATCH_SEC;\n}\n\n/**",
+    "return false;\n}\n\n/**",
     "src/app/swap/isSettled.test.ts",
   ),
   bug(

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Outcome, Slot } from "../../core/swap/events.ts";
 import { isSettled } from "./isSettled.ts";
 import type { SwapTask } from "./swapTask.ts";
@@ -11,9 +11,17 @@ function isSettledAs(finished: Outcome, ...slots: readonly Slot[]): boolean {
   return isSettledOn({}, finished, ...slots);
 }
 
+const MAKER_LOCK = 1_000;
+let nowSec: number;
+beforeEach(() => {
+  nowSec = 0;
+});
+
 function isSettledOn(chain: object, finished: Outcome, ...slots: readonly Slot[]): boolean {
   const facts = Object.fromEntries(slots.map((slot) => [slot, DEEP]));
   return isSettled({
+    nowSec: () => nowSec,
+    times: () => ({ makerLock: MAKER_LOCK }),
     state: { terms: { role: "maker" }, own: {}, facts, finished, startFailed: null, isTheirsGone: false },
     coin: () => ({ chain: { tx: () => ({ block: BLOCK }), confirmations: () => 100, ...chain } }),
   } as unknown as SwapTask);
@@ -25,6 +33,15 @@ test("what a chain tells is not final yet is not settled, however deep; where it
     return isSettledOn(chain, "success", "takerPaymentSpend", "makerPayment");
   };
   expect([onChain(false, 0), onChain(false, 1), onChain(true, 0)]).toEqual([false, true, true]);
+});
+
+test("what a chain calls final is waited for until a day past the later lock: some never name more than their first block", () => {
+  const stuck = { hasNoFinality: () => false, isNotarized: () => false };
+  const isSettledAt = (sec: number): boolean => {
+    nowSec = sec;
+    return isSettledOn(stuck, "success", "takerPaymentSpend", "makerPayment");
+  };
+  expect([isSettledAt(MAKER_LOCK + 86_400), isSettledAt(MAKER_LOCK + 86_401)]).toEqual([false, true]);
 });
 
 test("a swap whose facts say another end than its log is settled only once the log says that end", () => {

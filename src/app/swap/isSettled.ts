@@ -9,8 +9,8 @@ import type { SwapTask } from "./swapTask.ts";
 
 /** Blocks on top of a final transaction after which a finished swap is no longer watched. */
 const SETTLED_EXTRA_CONFS = 10;
-/** How long past the later lock a payment that is gone is waited for. */
-const WATCH_GONE_SEC = 86_400;
+/** How long past the later lock a payment that is gone is waited for, and that a chain which names final blocks names later ones. */
+const WATCH_SEC = 86_400;
 
 /**
  * Whether nothing about a finished swap can change any more: its deciding transaction and what it owes are deep, what became of its
@@ -39,21 +39,25 @@ function restsOn(finished: Outcome, role: Role): readonly Slot[] {
 /** A payment given up for gone is claimed should it come back, for as long as anybody may still have its bytes at hand. */
 function isGoneLong(task: SwapTask): boolean {
   const { isTheirsGone, terms } = task.state;
-  return isTheirsGone && isDeep(task, theirClaim(terms.role)) && task.nowSec() > task.times().makerLock + WATCH_GONE_SEC;
+  return isTheirsGone && isDeep(task, theirClaim(terms.role)) && task.nowSec() > task.times().makerLock + WATCH_SEC;
 }
 
 function isDeep(task: SwapTask, slot: Slot): boolean {
   const { facts, terms } = task.state;
   const fact = facts[slot];
   // The fact may be of before a reorg: blocks by the dozen can come between two looks, and only the chain knows which it has.
-  return fact?.confirmed === true && standsDeep(task.coin(chainOf(terms.role, slot)), fact.txid);
+  return fact?.confirmed === true && standsDeep(task, task.coin(chainOf(terms.role, slot)), fact.txid);
 }
 
-/** Ten blocks of a chain that has them every few seconds are soon undone: where it tells what is final, that is waited for, too. */
-function standsDeep({ chain }: SwapCoin, txid: string): boolean {
+/**
+ * Ten blocks of a chain that has them every few seconds are soon undone: where it tells what is final, that is waited for, too. Not for ever: some nodes name
+ * the first block for as long as they run, and what is watched is asked about at each block.
+ */
+function standsDeep(task: SwapTask, { chain }: SwapCoin, txid: string): boolean {
   const block = chain.tx(txid)?.block ?? null;
   if (block === null || chain.confirmations(block) < SETTLED_EXTRA_CONFS) return false;
-  return chain.hasNoFinality?.() !== false || chain.isNotarized(block.height);
+  if (chain.hasNoFinality?.() !== false || chain.isNotarized(block.height)) return true;
+  return task.nowSec() > task.times().makerLock + WATCH_SEC;
 }
 
 /**
@@ -66,9 +70,9 @@ function isFeeOver(task: SwapTask): boolean {
   if (!fee?.attempted) return true;
   const coin = task.coin("taker");
   const known = coin.chain.tx(fee.txid);
-  if (known?.block) return standsDeep(coin, fee.txid);
+  if (known?.block) return standsDeep(task, coin, fee.txid);
   const winner = feeLostTo(task);
-  if (winner !== null) return standsDeep(coin, winner);
+  if (winner !== null) return standsDeep(task, coin, winner);
   return !known && coin.relayPolicy !== "nonce" && (task.feeRefusedAt ?? 0) > task.times().makerLock;
 }
 
