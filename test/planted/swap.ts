@@ -550,6 +550,13 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/paymentGone.test.ts",
   ),
   bug(
+    "a swap whose claim was seen stays open for ever where nothing is left of either payment",
+    "src/core/swap/swapState.ts",
+    "return isThere && isPaidFor(s)",
+    "return isPaidFor(s)",
+    "test/swap/paymentGone.test.ts",
+  ),
+  bug(
     "a claim that a backend took stays home after the payment's lock while the disk is full",
     "src/app/swap/duties/lateClaim.ts",
     "!task.taken.has(txid) && ",

@@ -213,6 +213,19 @@ test("a maker's swap ends, too, whose claim was marked, and of which neither pay
   expect(await world.outcome(maker, uuid)).toBe("failed");
 });
 
+test("so does one whose claim was seen, though the taker, which is away, has not taken its own back", async () => {
+  world = await SwapWorld.open({ funds: 250_000_000n });
+  const { maker, taker } = world;
+  taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start();
+  await world.until("the claim", async () => (await maker.state(uuid)).facts.takerPaymentSpend?.block != null);
+  await taker.stop();
+  const { own, facts, received } = await maker.state(uuid);
+  takeAway("AAA", own.makerPayment?.raw ?? "");
+  takeAway("BBB", received.fee?.raw ?? "", facts.takerPayment?.txid ?? "", facts.takerPaymentSpend?.txid ?? "");
+  await world.until("it ends otherwise", async () => (await world.outcome(maker, uuid)) === "failed", 14_000);
+});
+
 /** The taker knows the secret and its claim reaches nobody, when a reorganisation takes its payment; the maker takes its own back. @returns the swap */
 async function claimedInVain(takeIt: (fee: string, payment: string, claim: string) => void): Promise<string> {
   world = await SwapWorld.open({ funds: 250_000_000n });

@@ -356,8 +356,16 @@ export function isPaidFor({ terms: { role }, own, facts }: SwapState): boolean {
 /** Maker: whether its claim, should it never have left in time, would show a secret that nobody has seen. */
 export const mayShowSecret = (s: SwapState): boolean => s.terms.role === "maker" && !s.isSecretSeen && !secretIsPublic(s);
 
-/** Whether the own payment has been used, as far as anybody was seen to use it: a maker's claim that nobody has brings nothing. */
-export const wasUsed = (s: SwapState): boolean => isPaidFor(s) && !mayShowSecret(s);
+/**
+ * Whether the own payment has been used, as far as anybody was seen to use it: a maker's claim that nobody has brings nothing, nor does any while the payment
+ * that it is for is gone with it.
+ */
+export function wasUsed(s: SwapState): boolean {
+  const { role } = s.terms;
+  const isThere =
+    s.facts[theirClaim(role)] !== undefined || s.facts[theirPayment(role)] !== undefined || Boolean(s.facts[ownClaim(role)]?.block);
+  return isThere && isPaidFor(s) && !mayShowSecret(s);
+}
 
 /** What money already locked obliges us to, on any road. */
 function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {

@@ -55,6 +55,8 @@ function isMissing(state: object, chain: object = {}, restsOnNothing: unknown = 
 test("an own payment is missing only where nothing that it spends is there, and nothing is known of what became of it", () => {
   expect(isMissing({})).toBe(true);
   expect(isMissing({ facts: { takerPayment: { ...OURS, block: null } } })).toBe(true);
+  // Its claim was of a payment that is gone as well.
+  expect(isMissing({ own: { takerPayment: OURS, makerPaymentSpend: OURS } })).toBe(true);
   const otherwise = [
     isMissing({}, {}, () => false),
     isMissing({}, {}, null),
@@ -63,7 +65,8 @@ test("an own payment is missing only where nothing that it spends is there, and 
     isMissing({}, { crowded: () => "reading" }),
     isMissing({ own: {} }),
     isMissing({ own: { takerPayment: { ...OURS, attempted: false } } }),
-    isMissing({ own: { takerPayment: OURS, makerPaymentSpend: OURS } }),
+    isMissing({ own: { takerPayment: OURS, makerPaymentSpend: OURS }, facts: { makerPayment: { ...OURS, block: null } } }),
+    isMissing({ own: { takerPayment: OURS, makerPaymentSpend: OURS }, facts: { makerPaymentSpend: { ...OURS, block: BLOCK } } }),
     isMissing({ facts: { takerPayment: { ...OURS, block: BLOCK } } }),
     isMissing({ facts: { takerPaymentSpend: { ...OURS, block: null } } }),
     isMissing({ facts: { cancel: { ...OURS, block: BLOCK } } }),
