@@ -121,8 +121,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that stays home for its payment holds up its account, its swap's own refund, too",
     "src/app/swap/duties/idleSpends.ts",
-    'isPublished && !(slot === "takerPaymentSpend" && isClaimInVain(task))',
-    "isPublished",
+    'return slot === "takerPaymentSpend" && isClaimInVain(task);',
+    "return false;",
     LATE_CLAIM,
   ),
   bug(

@@ -500,6 +500,20 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "a refund that was signed before the claim came into a block leaves at the next start",
+    PUBLISH,
+    "if (slot === ownRefund(role) && isPaidOut(task, sinceSec)) {",
+    "if (slot === ownRefund(role) && isPaidOut(task, sinceSec) && !first.attempted) {",
+    OUTBOX,
+  ),
+  bug(
+    "a refund that stays home because the claim is in a block holds up its account",
+    "src/app/swap/duties/idleSpends.ts",
+    "return task.state.own[ownClaim(role)] !== undefined && isInBlock(",
+    "return task.state.own[ownClaim(role)] === undefined && isInBlock(",
+    "src/app/swap/duties/idleSpends.test.ts",
+  ),
+  bug(
     "a maker back after both locks takes both payments",
     "src/app/swap/duties/lateClaim.ts",
     "if (isOursReturnable(task)) return true;",

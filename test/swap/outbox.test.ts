@@ -223,6 +223,34 @@ test("a maker whose claim came into a block while it was away until after its ow
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("nor does a refund leave that was signed and reached nobody before the claim came into a block", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  const away = { ok: false, error: { kind: "unreachable", message: "no" } } as const;
+  const keepFrom = (side: typeof maker, isKept: boolean): void => {
+    side.rpcOf("AAA").judge = isKept ? (method) => (method === "sendrawtransaction" ? away : null) : null;
+  };
+  keepFrom(taker, true);
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  world.chain("BBB").held.add((await maker.state(uuid)).own.takerPaymentSpend?.txid ?? "");
+  await world.until("the claim", () => seenBy(maker, uuid, "takerPaymentSpend"));
+  await taker.stop();
+  keepFrom(maker, true);
+  await world.until("the refund", async () => (await maker.state(uuid)).own.makerPaymentRefund?.attempted === true, 3_000);
+  await maker.stop();
+  world.chain("BBB").held.clear();
+  keepFrom(maker, false);
+  keepFrom(taker, false);
+  await world.advance(60);
+  const before = maker.log.lines.length;
+  await maker.restart();
+  await world.until("the maker's end", async () => (await world.outcome(maker, uuid)) !== null);
+  expect(maker.log.lines.slice(before).filter((l) => l.event === "broadcast" && l.fields.coin === "AAA")).toEqual([]);
+  await taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test.each([
   ["taker", "BBB", "fee"],
   ["maker", "AAA", "makerPayment"],

@@ -96,7 +96,7 @@ const FIRST_LOOK_SEC = 60;
  * Whether the own claim is in a block, which the log may not say yet, or nobody has looked since the start: who has been paid takes nothing back.
  * @param sinceSec when this run began to wait
  */
-function isPaidOut(task: SwapTask, sinceSec: number): boolean {
+export function isPaidOut(task: SwapTask, sinceSec: number): boolean {
   const slot = ownClaim(task.state.terms.role);
   if (!task.state.own[slot]?.attempted) return false;
   const isUnread = !task.covered.has(chainOf(task.state.terms.role, slot)) && task.nowSec() < sinceSec + FIRST_LOOK_SEC;

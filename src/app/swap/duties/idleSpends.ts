@@ -1,14 +1,22 @@
-import { ownClaim, ownRefund } from "../../../core/swap/events.ts";
+import { ownClaim, ownRefund, type Slot } from "../../../core/swap/events.ts";
 import { duties, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isClaimInVain } from "./lateClaim.ts";
+import { isInBlock } from "./sending.ts";
+
+/** Whether what this swap publishes does not leave now. */
+function staysHome(task: SwapTask, slot: Slot): boolean {
+  const { role } = task.state.terms;
+  if (slot === ownRefund(role)) return task.state.own[ownClaim(role)] !== undefined && isInBlock(task, ownClaim(role), null);
+  return slot === "takerPaymentSpend" && isClaimInVain(task);
+}
 
 /**
- * Gives up own claims and refunds that this swap does not send any more, or not now: a claim whose secret stays here, and whatever spends a payment
- * that is spent. Where transactions have nonces, everything later of the account would wait for them, the refund or claim of this very
- * swap, too, and it ends only with that one. What is sent again, after a reorganisation, say, counts again.
+ * Gives up own claims and refunds that this swap does not send any more, or not now: a claim whose secret stays here, a refund while the claim is in a
+ * block, and whatever spends a payment that is spent. Where transactions have nonces, everything later of the account would wait for them, the refund or
+ * claim of this very swap, too, and it ends only with that one. What is sent again, after a reorganisation, say, counts again.
  */
 export function giveUpIdle(task: SwapTask): void {
   const { role } = task.state.terms;
@@ -17,7 +25,7 @@ export function giveUpIdle(task: SwapTask): void {
     const tx = task.state.own[slot];
     if (!tx || coin.relayPolicy !== "nonce" || task.state.facts[slot]?.confirmed) continue;
     const isPublished = duties(task.state).some((duty) => duty.do === "publish" && duty.slot === slot);
-    const isSent = isPublished && !(slot === "takerPaymentSpend" && isClaimInVain(task));
+    const isSent = isPublished && !staysHome(task, slot);
     for (const { raw } of versionsOf(tx)) {
       if (isSent) coin.takeBack?.(fromHex(raw));
       else coin.giveUp?.(fromHex(raw), true);

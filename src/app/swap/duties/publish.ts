@@ -1,4 +1,4 @@
-import { type Failure, ownClaim, ownPayment, type Slot } from "../../../core/swap/events.ts";
+import { type Failure, ownClaim, ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
 import { duties, isFeeMoot, isPaidFor, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
@@ -9,7 +9,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
-import { revealUnsafe } from "./claimAndRefund.ts";
+import { isPaidOut, revealUnsafe } from "./claimAndRefund.ts";
 import { feeInVain, feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
 import { isClaimInVainNow } from "./lateClaim.ts";
@@ -60,6 +60,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;
   }
   const sendings = new Map<string | null, Sending>();
+  const sinceSec = task.nowSec();
   let isRefused = false;
   let isProven = !first.attempted;
   for (;;) {
@@ -68,6 +69,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, isRefused);
     // One that lost its inputs can be sent by nobody.
     if (slot === "fee" && feeLostTo(task) !== null) {
+      await task.news(seen, LOOK_MS, signal);
+      continue;
+    }
+    // It was signed when the claim was in no block, before a start, perhaps.
+    if (slot === ownRefund(role) && isPaidOut(task, sinceSec)) {
       await task.news(seen, LOOK_MS, signal);
       continue;
     }
