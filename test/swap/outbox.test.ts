@@ -61,29 +61,40 @@ test.each(["maker", "taker"] as const)(
   },
 );
 
-test("a taker's payment that its backend refused since the mark does not leave once the maker's has gone with a reorganisation", async () => {
-  world = await SwapWorld.open();
-  const { maker, taker } = world;
-  world.lose(maker, (m) => m.type === "TakerPayment");
-  const uuid = await world.start();
-  await world.until("the maker payment", async () => (await taker.state(uuid)).facts.makerPayment !== undefined);
-  taker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
-  await world.until("the taker tries to pay", () => attempted(taker, uuid, "takerPayment"));
-  await maker.stop();
-  const { own, facts } = await taker.state(uuid);
-  const gone = facts.makerPayment?.txid ?? "";
-  const depth = world.chain("AAA").state.tip.height - (facts.makerPayment?.block?.height ?? 0) + 1;
-  world.chain("AAA").reorg({ depth, blocks: depth + 1, forget: [gone] });
-  taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
-  await world.until("the taker misses it", async () => (await taker.state(uuid)).facts.makerPayment === undefined);
-  const told = (): number => world.sent(taker, uuid).filter((m) => m.type === "TakerPayment").length;
-  const before = told();
-  taker.rpcOf("BBB").instead.clear();
-  await world.until("the end", async () => (await world.outcome(taker, uuid)) !== null);
-  expect([await world.outcome(taker, uuid), told() - before]).toEqual(["cancelled", 0]);
-  const { state, mempool } = world.chain("BBB");
-  expect([state.blockOfTx(own.takerPayment?.txid ?? ""), mempool.graph.get(own.takerPayment?.txid ?? "")]).toEqual([undefined, undefined]);
-});
+test.each([
+  ["refused", { ok: false, error: { kind: "unreachable", message: "no" } }],
+  ["took and passed on to nobody", { ok: false, error: { kind: "rpc", code: -27, message: "Transaction already in block chain" } }],
+] as const)(
+  "a taker's payment that its backend %s since the mark does not leave once the maker's has gone with a reorganisation",
+  async (_, answer) => {
+    world = await SwapWorld.open();
+    const { maker, taker } = world;
+    world.lose(maker, (m) => m.type === "TakerPayment");
+    const uuid = await world.start();
+    await world.until("the maker payment", async () => (await taker.state(uuid)).facts.makerPayment !== undefined);
+    taker.rpcOf("BBB").instead.set("sendrawtransaction", answer);
+    await world.until("the taker tries to pay", () => attempted(taker, uuid, "takerPayment"));
+    await maker.stop();
+    const { own, facts } = await taker.state(uuid);
+    const gone = facts.makerPayment?.txid ?? "";
+    const depth = world.chain("AAA").state.tip.height - (facts.makerPayment?.block?.height ?? 0) + 1;
+    world.chain("AAA").reorg({ depth, blocks: depth + 1, forget: [gone] });
+    taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+    await world.until("the taker misses it", async () => (await taker.state(uuid)).facts.makerPayment === undefined);
+    // What was taken is shown by then, if it was passed on.
+    await world.advance(70);
+    const told = (): number => world.sent(taker, uuid).filter((m) => m.type === "TakerPayment").length;
+    const before = told();
+    taker.rpcOf("BBB").instead.clear();
+    await world.until("the end", async () => (await world.outcome(taker, uuid)) !== null);
+    expect([await world.outcome(taker, uuid), told() - before]).toEqual(["cancelled", 0]);
+    const { state, mempool } = world.chain("BBB");
+    expect([state.blockOfTx(own.takerPayment?.txid ?? ""), mempool.graph.get(own.takerPayment?.txid ?? "")]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  },
+);
 
 /** A side whose backend takes nothing from the mark of its payment on, and the messages with that payment that it sends. */
 async function refusedSinceMark(role: "maker" | "taker"): Promise<{ readonly uuid: string; readonly told: () => number }> {

@@ -277,8 +277,8 @@ export async function tell(task: SwapTask, what: "fee" | "payment", signal: Abor
 function mayTellPayment(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
   const slot = ownPayment(terms.role);
-  const isOut = facts[slot] !== undefined || task.coin(terms.role).chain.tx(own[slot]?.txid ?? "") !== undefined;
-  return isOut || (maySendPayment(task, false) && !isForNothing(task));
+  const isTaken = facts[slot] !== undefined || task.coin(terms.role).chain.tx(own[slot]?.txid ?? "") !== undefined;
+  return (isTaken || maySendPayment(task, false)) && !isForNothing(task);
 }
 
 function sendOwn(task: SwapTask, what: "fee" | "payment"): void {

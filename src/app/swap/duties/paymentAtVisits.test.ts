@@ -22,6 +22,8 @@ type Case = {
   /** By the blocks of the maker's chain. */
   readonly chainSec?: number;
   readonly isKnown?: boolean;
+  /** When a backend took it, or a chain last showed it anew. */
+  readonly seenAt?: number | null;
   /** The chain on which what the payment is for is. */
   readonly otherState?: string;
   /** The chain has the dex fee that the maker was told of. */
@@ -40,6 +42,7 @@ function given({
   nowSec = NOT_AFTER,
   chainSec = 0,
   isKnown = false,
+  seenAt = null,
   isBuiltOnFee = true,
   otherState = "ready",
   hasFee = true,
@@ -57,7 +60,8 @@ function given({
   const terms = { ...swapTerms(role, { myMakerCoinPub: KEY, myTakerCoinPub: KEY }), dexFeePubkey: "02" };
   const state = { own, facts: { ...known, ...facts }, received: { fee }, terms, negotiated: NEGOTIATED };
   const deps = { makerCoin: coin, takerCoin: coin };
-  const task = { state, deps, taken: new Set(), coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
+  const told = { taken: new Set(), lastTimeOf: () => seenAt };
+  const task = { state, deps, ...told, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
   return ownPayments(task).map(({ txid }) => txid);
 }
 
@@ -77,6 +81,16 @@ test.each<readonly [string, Case, readonly string[]]>([
     "it has, and was claimed before",
     { own: { fee, takerPayment: payment, makerPaymentSpend: { attempted: true } }, facts: { makerPayment: undefined } },
     ["fee", "payment"],
+  ],
+  [
+    "it has, and a server took it just now",
+    { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, seenAt: NOT_AFTER - 60 },
+    ["fee", "payment"],
+  ],
+  [
+    "it has, and the server that took it does not show it",
+    { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, seenAt: NOT_AFTER - 61 },
+    [],
   ],
   [
     "it has, and the servers show it",

@@ -9,6 +9,9 @@ import { feeGone } from "./fee.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 
+/** A backend that took a payment, and passed it on, shows it within so long. */
+const SHOWN_SEC = 60;
+
 /**
  * Until when the own payment may be sent, unix seconds. One the backend has may confirm until its window closes; one it does not have left
  * too late, or never.
@@ -25,16 +28,28 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
   task.nowSec() <= paymentSentBy(task, isKnown) && isLateByChain(task) === null;
 
 /**
+ * Whether nobody is known to have the own payment, and the swap has not used it. One that a backend took, and that no chain shows a while later, was dropped,
+ * or passed on to nobody.
+ */
+export function isPaymentUnseen(task: SwapTask): boolean {
+  const { terms, own, facts } = task.state;
+  const slot = ownPayment(terms.role);
+  const txid = own[slot]?.txid ?? "";
+  const isShown = facts[slot]?.block != null || task.coin(terms.role).chain.tx(facts[slot]?.txid ?? txid) !== undefined;
+  if (isShown || isPaidFor(task.state)) return false;
+  const seenAt = task.lastTimeOf((e) => e.type === "tx_seen" && e.slot === slot);
+  // A disk that is full keeps the index from showing what a backend took, and that from being stored.
+  return seenAt === null ? !task.taken.has(txid) : task.nowSec() > seenAt + SHOWN_SEC;
+}
+
+/**
  * Whether nobody is known to have the payment, and what it is for, proven when its mark was stored, stands no more as far as is known: the maker's payment, as
  * a reorganisation leaves it, or the dex fee; or it could not be taken back, or not be watched. It must not leave as long as it is so, nor while nobody tells.
  * What was used already is paid for all the same.
  */
 export function isForNothing(task: SwapTask): boolean {
-  const { terms, own, facts } = task.state;
-  const slot = ownPayment(terms.role);
-  const txid = own[slot]?.txid ?? "";
-  if (facts[slot] || isPaidFor(task.state) || task.taken.has(txid)) return false;
-  if (task.coin(terms.role).chain.tx(txid) !== undefined) return false;
+  const { terms, facts } = task.state;
+  if (!isPaymentUnseen(task)) return false;
   if (otherKey(task) || crowdedContract(task)) return true;
   const { chain } = task.coin(terms.role === "maker" ? "taker" : "maker");
   if (chain.status().state !== "ready") return true;

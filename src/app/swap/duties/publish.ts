@@ -17,7 +17,7 @@ import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
-import { maySendPayment, paymentSentBy } from "./paymentAtVisits.ts";
+import { isPaymentUnseen, maySendPayment, paymentSentBy } from "./paymentAtVisits.ts";
 import { formsToSpend, likeliestForm } from "./paymentForms.ts";
 import { renew } from "./renew.ts";
 import { bringBackPayment, LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
@@ -265,12 +265,8 @@ async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean
 
 /** The own payment, where nobody is known to have it, and the swap has not used it. */
 function unseenPayment(task: SwapTask): OwnTx | null {
-  const { terms, own, facts } = task.state;
-  const slot = ownPayment(terms.role);
-  const tx = own[slot];
-  if (!tx || facts[slot] || isPaidFor(task.state)) return null;
-  // A disk that is full keeps the index from showing what a backend took.
-  return task.taken.has(tx.txid) || task.coin(terms.role).chain.tx(tx.txid) ? null : tx;
+  const tx = task.state.own[ownPayment(task.state.terms.role)];
+  return tx && isPaymentUnseen(task) ? tx : null;
 }
 
 /**
