@@ -564,6 +564,27 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/adapters/libp2p/unreadStreams.test.ts",
   ),
   bug(
+    "a peer stops a node with streams that it opens without end",
+    "src/adapters/libp2p/muxerFloods.ts",
+    "(flag & SYN) !== 0 && !streams.take(nowMs)",
+    "(flag & SYN) !== 0 && !streams.take(nowMs + streamID)",
+    "src/adapters/libp2p/muxerFloods.test.ts",
+  ),
+  bug(
+    "a peer stops a node with frames of a few bytes",
+    "src/adapters/libp2p/muxerFloods.ts",
+    '    if (!frames.take(nowMs)) throw new Error("too many frames");\n',
+    "    frames.take(nowMs);\n",
+    "src/adapters/libp2p/muxerFloods.test.ts",
+  ),
+  bug(
+    "a peer that was left for its flood begins anew with another connection",
+    "src/adapters/libp2p/muxerFloods.ts",
+    "const use = this.#hosts.get(host) ?? newUse();",
+    "const use = newUse();",
+    "src/adapters/libp2p/muxerFloods.test.ts",
+  ),
+  bug(
     "every peer that was ever asked something is remembered",
     "src/net/requestPace.ts",
     "      this.#paidAtMs.delete(oldest);\n",

@@ -1,6 +1,8 @@
 import type { Server } from "node:net";
 import type { Libp2p } from "libp2p";
 import type { Secret } from "../../core/util/secret.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { MuxerFloods } from "./muxerFloods.ts";
 import { PendingInbound } from "./pendingInbound.ts";
 
 const MAX_STREAMS = 512;
@@ -40,7 +42,7 @@ export type Node = {
 };
 
 /** Loads the library (about 200 ms and 45 MB) only here, so that a node answers its first RPC before that. */
-export async function createNode(options: Libp2pOptions): Promise<Node> {
+export async function createNode(options: Libp2pOptions, clock: Clock): Promise<Node> {
   const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { generateKeyPairFromSeed }, { multiaddr }] = await Promise.all([
     import("libp2p"),
     import("@libp2p/tcp"),
@@ -50,6 +52,12 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     import("@multiformats/multiaddr"),
   ]);
   const pending = new PendingInbound();
+  const floods = new MuxerFloods(clock);
+  const muxers = yamux({
+    maxInboundStreams: MAX_STREAMS,
+    maxOutboundStreams: MAX_STREAMS,
+    streamOptions: { maxStreamWindowSize: STREAM_WINDOW },
+  });
   const webSockets =
     options.websocket === false
       ? []
@@ -59,10 +67,8 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     privateKey: await generateKeyPairFromSeed("Ed25519", options.identitySeed.reveal()),
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
-    connectionEncrypters: [bounded(noise())],
-    streamMuxers: [
-      yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS, streamOptions: { maxStreamWindowSize: STREAM_WINDOW } }),
-    ],
+    connectionEncrypters: [bounded(noise(), floods)],
+    streamMuxers: [() => floods.limited(muxers())],
     connectionMonitor: { enabled: false },
     connectionGater: {
       denyInboundConnection(connection) {
@@ -106,8 +112,11 @@ function hostAndPort(address: string): [host: string, port: string] {
 
 type EncrypterFactory = ReturnType<typeof import("@libp2p/noise")["noise"]>;
 
+/** What the library hands to an encrypter is a connection to an address, though its type does not say so. */
+type Addressed = { readonly remoteAddr: unknown };
+
 /** To everything a peer sends, the multiplexer answers something: for one that does not read the library would keep all of it. */
-function bounded(factory: EncrypterFactory): EncrypterFactory {
+function bounded(factory: EncrypterFactory, floods: MuxerFloods): EncrypterFactory {
   return (components) => {
     const encrypter = factory(components);
     for (const side of ["secureInbound", "secureOutbound"] as const) {
@@ -115,6 +124,7 @@ function bounded(factory: EncrypterFactory): EncrypterFactory {
       encrypter[side] = async (connection, options) => {
         const secured = await secure(connection, options);
         secured.connection.maxWriteBufferLength = MAX_UNREAD_BYTES;
+        floods.isFrom(secured.connection, hostAndPort(String((connection as unknown as Addressed).remoteAddr))[0]);
         return secured;
       };
     }

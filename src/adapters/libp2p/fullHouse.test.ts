@@ -32,7 +32,7 @@ async function isServed(address: string): Promise<boolean> {
 test("a peer that connects again and again takes nobody's place", async () => {
   const listener = await startEcho([LOOPBACK], { maxPeers: 1 });
   const [address = ""] = listener.listenAddresses();
-  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] }, clock);
   try {
     await rogue.libp2p.start();
     for (let n = 0; n < 95; n++) await rogue.libp2p.dial(rogue.parseAddress(address), { force: true }).catch(() => undefined);

@@ -121,7 +121,7 @@ test("a frame above the limit ends the connection to that peer only", async () =
   const listener = await open([LOOPBACK]);
   const honest = await open([]);
   const seed = rng.bytes(32);
-  const rogue = await createNode({ identitySeed: new Secret(seed), listen: [] });
+  const rogue = await createNode({ identitySeed: new Secret(seed), listen: [] }, clock);
   try {
     const [address = ""] = listener.transport.listenAddresses();
     const id = await honest.transport.dial(address, never());
@@ -144,7 +144,7 @@ test("a frame above the limit ends the connection to that peer only", async () =
 test("half-read requests of one peer take bounded memory, small ones of others are answered meanwhile and large ones afterwards", async () => {
   const listener = await open([LOOPBACK]);
   const honest = await open([]);
-  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] }, clock);
   try {
     const [address = ""] = listener.transport.listenAddresses();
     const id = await honest.transport.dial(address, never());
@@ -176,7 +176,7 @@ test("stop does not wait for peers that opened a socket and say nothing, nor for
   const [address = ""] = listener.transport.listenAddresses();
   const port = Number(/tcp\/(\d+)/.exec(address)?.[1]);
   const sockets = Array.from({ length: 20 }, () => connect(port, "127.0.0.1"));
-  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] }, clock);
   try {
     for (const socket of sockets) socket.on("error", () => undefined);
     // Half of them begin a handshake and leave it there.
@@ -197,7 +197,7 @@ test("stop does not wait for peers that opened a socket and say nothing, nor for
 
 test("of two inbound gossip streams the newer one counts", async () => {
   const listener = await open([LOOPBACK]);
-  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] }, clock);
   try {
     await other.libp2p.start();
     const connection = await other.libp2p.dial(other.parseAddress(listener.transport.listenAddresses()[0] ?? ""));
@@ -217,7 +217,7 @@ test("of two inbound gossip streams the newer one counts", async () => {
 });
 
 test("all frames to a peer go over one stream", async () => {
-  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] });
+  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] }, clock);
   const dialler = await open([]);
   let streams = 0;
   let bytes = 0;
@@ -255,7 +255,7 @@ test("pings go out every 15 seconds and a peer that does not answer is closed", 
       return clock.after(faster[delayMs] ?? delayMs, task);
     },
   };
-  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] });
+  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] }, clock);
   const dialler = await open([], { clock: fast });
   try {
     const pings = new PingAnswers(clock);

@@ -76,7 +76,7 @@ class Transport implements Libp2pTransport {
   }
 
   async start(handlers: TransportHandlers): Promise<void> {
-    const node = await createNode(this.#options);
+    const node = await createNode(this.#options, this.#clock);
     this.#stopping = new AbortController();
     this.#handlers = handlers;
     // Everything is in place before the first connection: peers ask within milliseconds.

@@ -12,7 +12,7 @@ const clock = createSystemClock();
 const rng = createSystemRng();
 const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
 
-const node = (listen: readonly string[] = []) => createNode({ identitySeed: new Secret(rng.bytes(32)), listen });
+const node = (listen: readonly string[] = []) => createNode({ identitySeed: new Secret(rng.bytes(32)), listen }, clock);
 
 /** How many bytes the other end takes, up to 16 MiB, before it ends the stream or takes nothing for a second. */
 async function pushed(stream: Stream): Promise<number> {

@@ -22,7 +22,7 @@ async function push(stream: Stream): Promise<void> {
 
 /** A node of ours and a rogue that it is connected to. */
 async function pair(onStream: (stream: Stream) => unknown, whose: "ours" | "rogue's") {
-  const open = (listen: readonly string[]) => createNode({ identitySeed: new Secret(rng.bytes(32)), listen });
+  const open = (listen: readonly string[]) => createNode({ identitySeed: new Secret(rng.bytes(32)), listen }, clock);
   const [ours, rogue] = [await open([]), await open(["/ip4/127.0.0.1/tcp/0"])];
   await (whose === "ours" ? ours : rogue).libp2p.handle(PROTOCOL, (stream) => void onStream(stream));
   await Promise.all([ours.libp2p.start(), rogue.libp2p.start()]);
