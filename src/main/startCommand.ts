@@ -1,5 +1,6 @@
+import { isatty } from "node:tty";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
-import { createLog, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
+import { createLog, type FileSink, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
 import { keepMemorySmall } from "../adapters/system/memoryKeeper.ts";
 import { createStderrSink } from "../adapters/system/stderrSink.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
@@ -32,8 +33,18 @@ async function limitStop(node: RunningNode, { clock, log }: NodeOptions): Promis
   });
 }
 
+/** Log rotation has given the file of the log another name. */
+function reopenLog(file: FileSink | null, log: Log): void {
+  try {
+    file?.reopen();
+    log.info("log_reopened", { file: file !== null });
+  } catch (error) {
+    log.error("log_not_reopened", { error });
+  }
+}
+
 /** Stops the node at the first signal; the second one ends the process at once. */
-function stopOnSignals(node: RunningNode, options: NodeOptions): void {
+function heedSignals(node: RunningNode, options: NodeOptions, logFile: FileSink | null): void {
   let askedAtMs: number | null = null;
   const onSignal = (signal: string): void => {
     const nowMs = options.clock.nowMs();
@@ -49,6 +60,9 @@ function stopOnSignals(node: RunningNode, options: NodeOptions): void {
     });
   };
   for (const signal of SIGNALS) process.on(signal, () => onSignal(signal));
+  // Asked now: a terminal that was closed is none any more.
+  const hasTerminal = isatty(0) || isatty(2);
+  process.on("SIGHUP", (signal) => (hasTerminal ? onSignal(signal) : reopenLog(logFile, options.log)));
 }
 
 /**
@@ -90,9 +104,11 @@ export async function startCommand(
   const clock = createSystemClock();
   const rng = createSystemRng();
   const sinks: LogSink[] = config.log.silentConsole ? [] : [createStderrSink()];
+  let logFile: FileSink | null = null;
   if (config.log.file !== null) {
     try {
-      sinks.push(openFileSink(config.log.file));
+      logFile = openFileSink(config.log.file);
+      sinks.push(logFile);
     } catch (error) {
       complain(`MM_LOG: the log file cannot be opened: ${reasonOf(error)}`);
       return 1;
@@ -125,7 +141,7 @@ export async function startCommand(
   try {
     const { startNode } = await loadNode();
     const node = await startNode(options);
-    stopOnSignals(node, options);
+    heedSignals(node, options, logFile);
     void limitStop(node, options);
     log.info("started", {
       version: packageVersion(),

@@ -136,6 +136,27 @@ export const EDGES: readonly PlantedBug[] = [
     "src/main/startSignals.test.ts",
   ),
   bug(
+    "a node ends amid its swaps when its log is rotated",
+    "src/main/startCommand.ts",
+    '  process.on("SIGHUP", (signal) => (hasTerminal ? onSignal(signal) : reopenLog(logFile, options.log)));\n',
+    "",
+    "src/main/startSignals.test.ts",
+  ),
+  bug(
+    "a node goes on when its terminal is closed, and nobody sees it",
+    "src/main/startCommand.ts",
+    "const hasTerminal = isatty(0) || isatty(2);",
+    "const hasTerminal = isatty(0) && isatty(2) && node.rpcUrl === options.config.dbdir;",
+    "src/main/startSignals.test.ts",
+  ),
+  bug(
+    "a log in a named pipe stops the node until somebody reads it",
+    "src/adapters/system/jsonLog.ts",
+    " | constants.O_NONBLOCK",
+    "",
+    "src/adapters/system/jsonLog.test.ts",
+  ),
+  bug(
     "nobody hears that a node begins to stop, and a stop asked for over the RPC may take for ever",
     "src/main/compose.ts",
     "      begun();\n",

@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { closeSync, constants, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
@@ -77,4 +78,42 @@ test("the log file must end in .log, is private, and is appended to", () => {
   }
   expect(readFileSync(join(dir, "node.log"), "utf8")).toBe("one\ntwo\n");
   expect(statSync(join(dir, "node.log")).mode & 0o777).toBe(0o600);
+});
+
+test("after log rotation the log goes on in a file of its name, and in the old one where that cannot be", () => {
+  const dir = tempFolder();
+  const path = join(dir, "node.log");
+  const sink = openFileSink(path);
+  sink.write("one\n");
+  renameSync(path, `${path}.1`);
+  sink.write("two\n");
+  sink.reopen();
+  sink.write("three\n");
+  expect([readFileSync(`${path}.1`, "utf8"), readFileSync(path, "utf8")]).toEqual(["one\ntwo\n", "three\n"]);
+  renameSync(dir, `${dir}.away`);
+  expect(() => sink.reopen()).toThrow("ENOENT");
+  sink.write("four\n");
+  expect(readFileSync(join(`${dir}.away`, "node.log"), "utf8")).toBe("three\nfour\n");
+  renameSync(`${dir}.away`, dir);
+  sink.close();
+});
+
+/** Logs four megabytes to the file that it is given. */
+const FOUR_MEGABYTES = `
+  const { openFileSink } = await import(${JSON.stringify(new URL("./jsonLog.ts", import.meta.url).href)});
+  const sink = openFileSink(process.argv[1]);
+  for (let n = 0; n < 1_000; n++) sink.write("x".repeat(4_000) + "\\n");
+  process.stdout.write("still there");
+`;
+
+test("a named pipe that nobody reads, or reads on, holds up nothing", () => {
+  const path = join(tempFolder(), "pipe.log");
+  execFileSync("mkfifo", [path]);
+  // In a process of its own, which can be ended where it waits.
+  const log = (): string =>
+    spawnSync(process.execPath, ["--input-type=module", "-e", FOUR_MEGABYTES, path], { encoding: "utf8", timeout: 5_000 }).stdout;
+  expect(log()).toBe("");
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  expect(log()).toBe("still there");
+  closeSync(reader);
 });

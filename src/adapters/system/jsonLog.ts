@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
@@ -85,13 +85,23 @@ export function createLog(clock: Clock, level: LogLevel, sinks: readonly LogSink
   };
 }
 
+export type FileSink = LogSink & {
+  /** Goes on in a file of the same name: log rotation has given the one there was another. Throws, and goes on in that, where it cannot be opened. */
+  reopen(): void;
+  close(): void;
+};
+
+/** Never waits: a pipe has no reader for now, or one that stands still. */
+const openToAppend = (path: string): number =>
+  openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK, 0o600);
+
 /**
  * Appends to the file of `MM_LOG`, mode 0600. The name must end in `.log` (reference rpc.md 2.1).
  * Throws when the name is wrong or the file cannot be opened.
  */
-export function openFileSink(path: string): LogSink & { close(): void } {
+export function openFileSink(path: string): FileSink {
   if (!path.endsWith(".log")) throw new Error(`MM_LOG: the name of the log file must end in .log: ${path}`);
-  let file: number | null = openSync(path, "a", 0o600);
+  let file: number | null = openToAppend(path);
   let lost = 0;
   return {
     format: "json",
@@ -105,6 +115,12 @@ export function openFileSink(path: string): LogSink & { close(): void } {
         // A full disk must not stop a swap: the line is also on standard error, and the gap is told when there is space.
         lost++;
       }
+    },
+    reopen() {
+      if (file === null) return;
+      const before = file;
+      file = openToAppend(path);
+      closeSync(before);
     },
     close() {
       if (file !== null) closeSync(file);
