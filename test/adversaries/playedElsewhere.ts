@@ -73,6 +73,16 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     test: { file: "test/swap/deepReorgs.test.ts", name: "in a fee the payment is built on: that payment can never confirm" },
   },
   {
+    name: "a maker with a fresh key for each order of a taker, which offers the most and never connects",
+    tries: "keeps a taker from trading with anybody else",
+    loses: "nothing; from the third order in ten minutes on makers with history come first",
+    treated: "1 point a key, in memory",
+    test: {
+      file: "src/app/orders/hostileCounterparty.test.ts",
+      name: "fresh keys that offer the most and never connect get two orders: the next ones go to makers with history, dearer as they are",
+    },
+  },
+  {
     name: "takers with many fresh keys that reserve and never connect",
     tries: "keep a maker's order from everybody else",
     loses: "nothing; half of balance and order stays free for keys with history",
@@ -158,6 +168,16 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     test: {
       file: "src/adapters/libp2p/pings.test.ts",
       name: "pings are answered, and a peer that sends them without end (and reads no answer: %s) has nothing kept",
+    },
+  },
+  {
+    name: "a peer that opens streams or sends scraps as fast as its line allows",
+    tries: "stops the node",
+    loses: "nothing",
+    treated: "left, and its address is heard no more than others",
+    test: {
+      file: "src/adapters/libp2p/muxerFloods.test.ts",
+      name: "with each new connection from one address nothing new may be sent, and from another it may",
     },
   },
   {

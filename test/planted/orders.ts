@@ -40,14 +40,14 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a maker that takes orders and never connects is chosen again",
     TAKER_SIDE,
-    "Number(suspect.has(a)) - Number(suspect.has(b)) || compareOffers(a, b)",
-    "compareOffers(a, b)",
+    "policy.isSuspect(maker) ? 2 :",
+    "policy.isSuspect(maker) && isWary ? 2 :",
     HOSTILE_TEST,
   ),
   bug(
     "a maker that never connects is not remembered",
     TAKER_SIDE,
-    "    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n",
+    "    this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n",
     "",
     HOSTILE_TEST,
   ),
@@ -791,8 +791,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a maker that never connected is blamed again and again while the taker's disk is full",
     "src/app/orders/takerSide.ts",
-    '    await this.end(order, "TimedOut");\n    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);',
-    '    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n    await this.end(order, "TimedOut");',
+    '    await this.end(order, "TimedOut");\n    if (!order.match || isOurFault) return;',
+    '    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n    await this.end(order, "TimedOut");\n    if (!order.match || isOurFault) return;',
     "src/app/orders/ordersService.test.ts",
   ),
   bug(
@@ -836,5 +836,12 @@ export const ORDERS: readonly PlantedBug[] = [
     "Math.abs(nowMs - match.reservedAtMs) > MATCH_LIFE_MS",
     "nowMs - match.reservedAtMs > MATCH_LIFE_MS",
     LIFE_TEST,
+  ),
+  bug(
+    "a maker with a fresh key for each order keeps a taker from trading",
+    "src/app/orders/takerSide.ts",
+    "Number(isWary && !isKnown(maker))",
+    "Number(isWary && isKnown(maker) && !isKnown(maker))",
+    "src/app/orders/hostileCounterparty.test.ts",
   ),
 ];

@@ -361,3 +361,34 @@ test("a maker that offers the most and never connects gets one order: the next o
   await buy();
   expect(cheap.swaps.started).toHaveLength(1);
 });
+
+test("fresh keys that offer the most and never connect get two orders: the next ones go to makers with history, dearer as they are", async () => {
+  const world = new OrderWorld();
+  const taker = await world.node("taker", { policy: { isKnown: (sender) => sender === keyHex(friend) } });
+  const friend = await world.node("friend");
+  const offer = { base: "AAA", rel: "BBB", volume: decimal("10"), minVolume: decimal("0.5") };
+  await friend.orders.placeMakerOrder({ ...offer, price: decimal("2") });
+  world.deliver = ({ message, from }) => message.type !== "MakerConnected" || from === "friend";
+  const buy = async (): Promise<void> => {
+    const placed = await taker.orders.placeTakerOrder({
+      ...{ action: "Buy", base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") },
+    });
+    if (!placed.ok) throw new Error(placed.error.kind);
+    await world.clock.advance(90_000);
+  };
+  const started: number[] = [];
+  for (let n = 0; n < 4; n++) {
+    const fresh = await world.node(`fresh${n}`);
+    await fresh.orders.placeMakerOrder({ ...offer, price: decimal("1.9") });
+    await buy();
+    await fresh.orders.cancelAllOrders({ type: "All" });
+    started.push(taker.swaps.started.length);
+  }
+  expect(started).toEqual([0, 0, 1, 2]);
+  await world.clock.advance(600_000);
+  const fresh = await world.node("honest");
+  await fresh.orders.placeMakerOrder({ ...offer, price: decimal("1.9") });
+  world.deliver = () => true;
+  await buy();
+  expect(fresh.swaps.started).toHaveLength(1);
+});

@@ -45,6 +45,10 @@ const REQUEST_REPEAT_MS = 5_000;
 /** Repeats in one turn of the loop, the longest unsaid first: thousands of orders stay far below what others read of one key. */
 const MAX_REPEATS_PER_TURN = 10;
 
+/** Orders that makers let wait in vain, in so long, after which keys without history are chosen behind those with. */
+const MANY_IN_VAIN = 2;
+const IN_VAIN_MS = 600_000;
+
 type Window = { readonly offers: Offer[]; readonly openedAtMs: number; cancel: () => void };
 
 const swapCoins = (order: TakerOrder): SwapCoins => {
@@ -72,6 +76,8 @@ export class TakerSide {
   readonly #requestSentMs = new Map<string, number>();
   /** Orders that end without their makers' fault: a swap for them could not be stored, or is begun no more since a start. */
   readonly #unstored = new Set<string>();
+  /** When the last orders ended whose maker never connected, unix ms. */
+  #inVainMs: readonly number[] = [];
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, mailbox: Mailbox) {
     this.#deps = deps;
@@ -227,7 +233,7 @@ export class TakerSide {
     }
     this.#closeWindow(uuid);
     if (!window || !order || order.match || outage || this.#deps.keyElsewhere()) return;
-    for (const { reserved, maker } of this.#inOrder(window.offers)) {
+    for (const { reserved, maker } of this.#inOrder(order, window.offers)) {
       if (this.#deps.policy.isBanned(maker)) continue;
       const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
       const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, reserved);
@@ -250,10 +256,18 @@ export class TakerSide {
     }
   }
 
-  /** Best first, those of makers that something is remembered against last: one that offers the most and never connects would take every order. */
-  #inOrder(offers: readonly Offer[]): readonly Offer[] {
-    const suspect = new Set(offers.filter((o) => this.#deps.policy.isSuspect(o.maker)));
-    return offers.toSorted((a, b) => Number(suspect.has(a)) - Number(suspect.has(b)) || compareOffers(a, b));
+  /**
+   * Best first, those of makers that something is remembered against last: one that offers the most and never connects would take every
+   * order. Nor does it with a fresh key for each: where that has happened, makers this node has traded with come first for a while.
+   */
+  #inOrder(order: TakerOrder, offers: readonly Offer[]): readonly Offer[] {
+    const { policy, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const isWary = this.#inVainMs.filter((ms) => Math.abs(nowMs - ms) < IN_VAIN_MS).length >= MANY_IN_VAIN;
+    const isKnown = (maker: string): boolean => policy.isKnown(maker, takerCoinOf(order)) || policy.isKnown(maker, makerCoinOf(order));
+    const rankOf = ({ maker }: Offer): number => (policy.isSuspect(maker) ? 2 : Number(isWary && !isKnown(maker)));
+    const ranks = new Map(offers.map((offer) => [offer, rankOf(offer)]));
+    return offers.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0) || compareOffers(a, b));
   }
 
   #holdFunds(order: TakerOrder, reserved: MakerReserved, maker: string): boolean {
@@ -337,7 +351,9 @@ export class TakerSide {
     const isOurFault = this.#deps.keyElsewhere() !== null || this.#unstored.has(order.uuid);
     // Until its end is stored it comes here again and again.
     await this.end(order, "TimedOut");
-    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);
+    if (!order.match || isOurFault) return;
+    this.#inVainMs = [...this.#inVainMs, this.#deps.clock.nowMs()].slice(-MANY_IN_VAIN);
+    this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);
   }
 
   /** Ends an order: stored first, then forgotten, its funds free. */
