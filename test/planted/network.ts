@@ -203,6 +203,20 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/net/requestPace.test.ts",
   ),
   bug(
+    "sixteen peers with ever new keys keep a seed from fetching the orders of all others",
+    "src/app/orderbook/keySync.ts",
+    "here < MAX_OPEN_PER_PEER && here + 1 < most &&",
+    "here < MAX_OPEN_PER_PEER && here + 1 < most - MAX_OPEN_PER_PEER &&",
+    "src/app/orderbook/keySync.test.ts",
+  ),
+  bug(
+    "ever new keys keep a node from asking a relay for the orders of a key that it knows",
+    "src/app/orderbook/keySync.ts",
+    "open.peer === peer && !book.knowsKey(open.pubkey)",
+    "open.peer === peer && !book.knowsKey(pubkey)",
+    "src/app/orderbook/keySync.test.ts",
+  ),
+  bug(
     "a maker with many pairs is never synced",
     "src/app/orderbook/answerRequest.ts",
     "if (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS) continue;",

@@ -7,7 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import type { P2p, PeerId } from "../../ports/network.ts";
 import { KeyedBuckets } from "./keyedBuckets.ts";
 
-/** Questions about keys under way: to all peers, and to one. One more is not asked: the next keep-alive, 30 s later, asks again. */
+/** Questions about keys under way: to all peers, and to one. */
 const MAX_OPEN = 256;
 const MAX_OPEN_PER_PEER = 16;
 /** Orders in answers, of one peer and of all: hashing one takes some 50 microseconds. */
@@ -19,6 +19,9 @@ const TOTAL_RATE = { perSec: 5000, burst: 40_000 };
 const ALL = "all";
 const sizeOf = (diff: PairDiff): number => (diff.type === "FullTrie" ? diff.orders : diff.changes).length;
 
+/** A question under way; `end` breaks it off. */
+type Open = { readonly peer: PeerId; readonly pubkey: string; readonly end: AbortController };
+
 export type KeySyncDeps = { readonly p2p: P2p; readonly clock: Clock; readonly log: Log; readonly book: OrderbookState };
 
 /**
@@ -27,47 +30,70 @@ export type KeySyncDeps = { readonly p2p: P2p; readonly clock: Clock; readonly l
  */
 export class KeySync {
   readonly #deps: KeySyncDeps;
-  readonly #open = new Set<string>();
-  readonly #openOf = new Map<PeerId, number>();
+  /** By key and pairs, the oldest first. */
+  readonly #open = new Map<string, Open>();
   readonly #peerBudget = new KeyedBuckets(PEER_RATE, MAX_PEERS);
   readonly #budget = new KeyedBuckets(TOTAL_RATE, 1);
   #turn = 0;
-  readonly #stopping = new AbortController();
+  #isStopped = false;
 
   constructor(deps: KeySyncDeps) {
     this.#deps = deps;
   }
 
   stop(): void {
-    this.#stopping.abort();
+    this.#isStopped = true;
+    for (const { end } of this.#open.values()) end.abort();
   }
 
-  /** Begins to ask, unless the same is being asked already. */
+  /** Begins to ask, unless the same is being asked already. What has no room is asked for by the next keep-alive, 30 s later. */
   begin(peer: PeerId, pubkey: string, announced: readonly AnnouncedRoot[]): void {
     const name = `${pubkey} ${announced.map(({ pair }) => pair).join(" ")}`;
-    const openHere = this.#openOf.get(peer) ?? 0;
-    if (this.#open.has(name) || this.#open.size >= MAX_OPEN || openHere >= MAX_OPEN_PER_PEER) return;
-    this.#open.add(name);
-    this.#openOf.set(peer, openHere + 1);
-    void this.#run(peer, pubkey, announced).finally(() => {
-      this.#open.delete(name);
-      const left = (this.#openOf.get(peer) ?? 1) - 1;
-      if (left > 0) this.#openOf.set(peer, left);
-      else this.#openOf.delete(peer);
+    if (this.#isStopped || this.#open.has(name) || !this.#makeRoom(peer, pubkey)) return;
+    const open = { peer, pubkey, end: new AbortController() };
+    this.#open.set(name, open);
+    void this.#run(open, announced).finally(() => {
+      if (this.#open.get(name) === open) this.#open.delete(name);
     });
   }
 
-  async #run(peer: PeerId, pubkey: string, announced: readonly AnnouncedRoot[]): Promise<void> {
-    if (await this.#ask(peer, pubkey, announced)) return;
+  /**
+   * Anybody can announce what no order is behind, under ever new keys. So a question about a key that has orders in the book takes the
+   * place of one about a key without, and where all places are taken whoever has most of them gives one up to a peer with fewer.
+   */
+  #makeRoom(peer: PeerId, pubkey: string): boolean {
+    const counts = new Map<PeerId, number>();
+    for (const open of this.#open.values()) counts.set(open.peer, (counts.get(open.peer) ?? 0) + 1);
+    const here = counts.get(peer) ?? 0;
+    if (here < MAX_OPEN_PER_PEER && this.#open.size < MAX_OPEN) return true;
+    const { book } = this.#deps;
+    if (book.knowsKey(pubkey) && this.#giveUp((open) => open.peer === peer && !book.knowsKey(open.pubkey))) return true;
+    const most = Math.max(...counts.values());
+    return here < MAX_OPEN_PER_PEER && here + 1 < most && this.#giveUp((open) => counts.get(open.peer) === most);
+  }
+
+  /** Breaks off the oldest question of a kind; false when there is none. */
+  #giveUp(isOne: (open: Open) => boolean): boolean {
+    for (const [name, open] of this.#open) {
+      if (!isOne(open)) continue;
+      this.#open.delete(name);
+      open.end.abort();
+      return true;
+    }
+    return false;
+  }
+
+  async #run({ peer, pubkey, end }: Open, announced: readonly AnnouncedRoot[]): Promise<void> {
+    const { signal } = end;
+    if ((await this.#ask(peer, pubkey, announced, signal)) || signal.aborted) return;
     const others = this.#deps.p2p.relays().filter((relay) => relay !== peer);
     const other = others[this.#turn++ % Math.max(1, others.length)];
-    if (other !== undefined && !this.#stopping.signal.aborted) await this.#ask(other, pubkey, announced);
+    if (other !== undefined) await this.#ask(other, pubkey, announced, signal);
   }
 
   /** Takes the answer of one peer; true when it hashes to the announced roots. Never rejects. */
-  async #ask(peer: PeerId, pubkey: string, announced: readonly AnnouncedRoot[]): Promise<boolean> {
+  async #ask(peer: PeerId, pubkey: string, announced: readonly AnnouncedRoot[], signal: AbortSignal): Promise<boolean> {
     const { p2p, clock, log, book } = this.#deps;
-    const { signal } = this.#stopping;
     if (!this.#peerBudget.hasToken(peer, clock.nowMs()) || !this.#budget.hasToken(ALL, clock.nowMs())) return false;
     const trieRoots = announced.map(({ pair, root }) => [pair, root] as const);
     const fields = { peer, pubkey, pairs: announced.map(({ pair }) => pair) };
