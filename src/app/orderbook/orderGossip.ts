@@ -12,6 +12,7 @@ import type { GossipMessage, GossipVerdict, PeerId } from "../../ports/network.t
 import type { SignatureVerifier } from "../../ports/signatures.ts";
 import { KeyedBuckets } from "./keyedBuckets.ts";
 import type { KeySync } from "./keySync.ts";
+import { SaidBefore } from "./saidBefore.ts";
 
 /** Messages our own book has no use for, while those of others may: nothing is wrong with them. */
 const PASSED_ON: ReadonlySet<BookRefusal> = new Set(["own_key", "unknown_order", "not_followed", "full"]);
@@ -31,7 +32,7 @@ const FORGERY_COST = 9;
  * Order messages taken per signing key: a maker whose orders are taken a hundred times a second says three messages for each,
  * and stays below it. Only well signed ones count, and of these what the key itself has just said: anybody can say again what another
  * has signed, under another sequence number, and must not use up what that one may say. Handshakes bear no date, so they have a
- * budget of their own. Where both are used up not even the signature is looked at.
+ * budget of their own, and count once in hundreds of thousands: who keeps those of a busy key could use it up with them for good. Where both are used up not even the signature is looked at.
  */
 const KEY_RATE = { perSec: 400, burst: 4_000 };
 const MAX_KEYS = 10_000;
@@ -66,6 +67,8 @@ export class OrderGossip {
   readonly #handshakeBudget = new KeyedBuckets(KEY_RATE, MAX_KEYS);
   /** By key and digest: others may sign the same words. */
   readonly #copies = new KeyedBuckets(COPY_RATE, MAX_COPIED);
+  /** Handshakes. */
+  readonly #said = new SaidBefore();
   readonly #listeners = new Set<HandshakeListener>();
   #stopped = false;
 
@@ -108,18 +111,23 @@ export class OrderGossip {
   }
 
   /** Takes what a message costs of the budget of its key; false where that is used up. */
-  #isWithinBudget(pubkey: string, digest: Uint8Array, message: OrderMessage | null, nowMs: number): boolean {
+  #isWithinBudget({ publicKey, digest }: Envelope, pubkey: string, message: OrderMessage | null, nowMs: number): boolean {
     const copy = copyOf(pubkey, digest);
     const isNew = !this.#copies.has(copy);
     if (!this.#copies.take(copy, nowMs)) return false;
+    if (!isNew) return true;
     const date = message && dateOf(message);
     // An old one is not taken, and not the key's doing.
-    if (!isNew || (date !== null && isOutdated(date, nowMs))) return true;
-    return (date === null ? this.#handshakeBudget : this.#keyBudget).take(pubkey, nowMs);
+    if (date !== null) return isOutdated(date, nowMs) || this.#keyBudget.take(pubkey, nowMs);
+    if (this.#said.has(publicKey, digest)) return true;
+    if (!this.#handshakeBudget.take(pubkey, nowMs)) return false;
+    this.#said.add(publicKey, digest);
+    return true;
   }
 
-  #verified(genuine: boolean, { publicKey, payload, digest }: Envelope, pubkey: string, from: PeerId): GossipVerdict {
+  #verified(genuine: boolean, envelope: Envelope, pubkey: string, from: PeerId): GossipVerdict {
     const { clock, isBanned, log } = this.#deps;
+    const { publicKey, payload } = envelope;
     const nowMs = clock.nowMs();
     if (this.#stopped) return "ignore";
     if (!genuine) {
@@ -127,7 +135,7 @@ export class OrderGossip {
       return "reject";
     }
     const parsed = parseOrderMessage(payload);
-    if (!this.#isWithinBudget(pubkey, digest, parsed.ok ? parsed.value : null, nowMs)) return "ignore";
+    if (!this.#isWithinBudget(envelope, pubkey, parsed.ok ? parsed.value : null, nowMs)) return "ignore";
     if (isBanned(pubkey)) return "accept";
     if (!parsed.ok) {
       // Well signed, so perhaps of a version to come: not held against anybody.

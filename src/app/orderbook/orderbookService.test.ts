@@ -416,6 +416,18 @@ test("old handshakes of a key, which bear no date, do not keep its orders and ke
   expect([take(asks(6_000, 78)), take(lives(78))]).toEqual(["ignore", "accept"]);
 });
 
+test("thousands of old handshakes of a busy key, said again and again by somebody else, leave it what it may say", async () => {
+  const { world, take, asks } = believer();
+  const old: Uint8Array[] = [];
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < 3_800; n++) old.push(asks(round * 3_800 + n, 78));
+    for (const data of old.slice(-3_800)) take(data);
+    await world.clock.advance(10_000);
+  }
+  for (const data of old) take(data);
+  for (let n = 20_000; n < 20_100; n++) expect(take(asks(n, 78))).toBe("accept");
+});
+
 test("makers whose known orders serve a request are named, own orders left out", async () => {
   const world = new World();
   world.relay("R");
