@@ -6,7 +6,10 @@ import { ok } from "../core/util/result.ts";
 import type { CoinsApi } from "../rpc/ctx/coins.ts";
 import { enableWithTokens } from "../rpc/enableWithTokens.ts";
 
-export type RememberedCoins = Pick<LastCoins, "remember" | "rememberTokens" | "forget" | "setAside" | "whyAway" | "instead" | "isTried">;
+export type RememberedCoins = Pick<
+  LastCoins,
+  "remember" | "rememberTokens" | "forget" | "setAside" | "beside" | "whyAway" | "instead" | "isTried"
+>;
 
 /**
  * The coins as the RPC methods ask for them: those of the registry, beside them those for questions about fees.
@@ -64,17 +67,19 @@ export function coinsApi(coins: CoinRegistry, lastCoins: RememberedCoins | null)
     async disable(ticker, force) {
       if (forFees.disable(ticker)) return ok({ cancelledOrders: [], passivized: false });
       const isAwaited = lastCoins !== null && lastCoins.whyAway(ticker) !== null;
-      const done = await coins.disable(ticker, force);
-      if (!done.ok && done.error.kind === "NoSuchCoin" && isAwaited) {
-        await lastCoins.forget([ticker]);
-        return ok({ cancelledOrders: [], passivized: false });
-      }
-      if (!done.ok) return done;
-      const { passivized, tokens } = done.value;
-      const gone = force || !passivized ? [ticker, ...tokens] : [];
-      if (passivized) await lastCoins?.setAside(ticker, gone);
-      else await lastCoins?.forget(gone);
-      return done;
+      const work = async (): ReturnType<CoinsApi["disable"]> => {
+        const there = await coins.disable(ticker, force);
+        const isAway = isAwaited && !there.ok && there.error.kind === "NoSuchCoin";
+        const done = isAway ? await coins.disableAwaited(ticker, lastCoins.beside(ticker), force) : there;
+        if (!done.ok) return done;
+        const { passivized, tokens } = done.value;
+        const gone = force || !passivized ? [ticker, ...tokens] : [];
+        if (passivized) await lastCoins?.setAside(ticker, gone);
+        else await lastCoins?.forget(gone);
+        return done;
+      };
+      // A try that is just being made must not end in between.
+      return isAwaited ? lastCoins.instead([ticker], work) : work();
     },
   };
 }

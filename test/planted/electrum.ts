@@ -1402,8 +1402,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that is still being tried cannot be disabled",
     "src/main/coinsApi.ts",
-    'done.error.kind === "NoSuchCoin" && isAwaited',
-    'done.error.kind === "NoSuchCoin" && !isAwaited',
+    'const isAway = isAwaited && !there.ok && there.error.kind === "NoSuchCoin";',
+    'const isAway = isAwaited && !there.ok && there.error.kind !== "NoSuchCoin";',
     "src/main/compose.test.ts",
   ),
   bug(
@@ -1517,6 +1517,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (passivized) await lastCoins?.setAside(ticker, gone);",
     "if (passivized && !force) await lastCoins?.setAside(ticker, gone);",
     "src/main/rpcContext.test.ts",
+  ),
+  bug(
+    "a coin of the last run that is still away is disabled though swaps need it",
+    "src/main/coinsApi.ts",
+    "const done = isAway ? await coins.disableAwaited(ticker, lastCoins.beside(ticker), force) : there;",
+    "const done = isAway ? ok({ cancelledOrders: [], passivized: false, tokens: [] }) : there;",
+    "src/main/coinsApi.test.ts",
+  ),
+  bug(
+    "a coin that is disabled by force before it is there comes back for trades",
+    "src/app/coin/lastCoins.ts",
+    "if (isCoin) this.#away.get(coin)?.putAside();",
+    "if (!isCoin) this.#away.get(coin)?.putAside();",
+    "src/main/coinsApi.test.ts",
   ),
   bug(
     "a coin that came back for swaps is looked at after every start, for good",

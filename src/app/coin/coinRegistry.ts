@@ -303,6 +303,19 @@ export class CoinRegistry {
     }
   }
 
+  /**
+   * The same of a coin of the last run that is not there yet, and is not to come back for trades.
+   * @param tokens those of it that are not there yet either, and without it cannot be
+   */
+  async disableAwaited(ticker: string, tokens: readonly string[], force: boolean): Promise<Result<DisabledCoin, DisableError>> {
+    const all = [...tokens, ticker];
+    const used = all.map((coin) => this.#inUse(coin, [])).find((one) => one !== null);
+    if (used && !force) return err(used);
+    const cancelledOrders: string[] = [];
+    for (const coin of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(coin)));
+    return ok({ cancelledOrders, passivized: used !== undefined, tokens });
+  }
+
   /** Takes a coin out and closes it. */
   async #take(coin: ActiveCoin): Promise<void> {
     const { ticker } = coin;

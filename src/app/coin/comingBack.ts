@@ -16,7 +16,7 @@ export type ComingBackDeps = {
 
 /** A coin that is being enabled again. */
 export class AwaitedCoin {
-  readonly kept: KeptActivation;
+  kept: KeptActivation;
   readonly ticker: string;
   readonly #stop = new AbortController();
   #holders = 0;
@@ -35,6 +35,10 @@ export class AwaitedCoin {
   }
   giveUp(): void {
     this.#stop.abort();
+  }
+  /** It is wanted for its tokens and for swaps alone. */
+  putAside(): void {
+    if (this.kept.kind === "coin") this.kept = { ...this.kept, aside: true };
   }
   /** Somebody else enables it just now: it is not tried meanwhile. */
   get isHeld(): boolean {

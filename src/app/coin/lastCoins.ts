@@ -44,10 +44,19 @@ export class LastCoins {
 
   /** Coins were disabled by request. Those still awaited beside one of them are not wanted either: without it they cannot be there. */
   async forget(coins: readonly string[]): Promise<void> {
-    const beside = [...this.#away.keys()].filter((coin) => coins.includes(this.#platformOf(coin)));
-    const all = [...new Set([...coins, ...beside])];
+    await this.#forget(coins, null);
+  }
+
+  /** @param stays this one is remembered, and awaited, all the same */
+  async #forget(coins: readonly string[], stays: string | null): Promise<void> {
+    const all = [...new Set([...coins, ...coins.flatMap((coin) => this.beside(coin))])].filter((coin) => coin !== stays);
     for (const coin of all) this.#giveUp(coin);
     await this.#stored(all, this.#deps.store.remove(all));
+  }
+
+  /** The tokens of a platform coin that are still awaited. */
+  beside(platform: string): readonly string[] {
+    return [...this.#away.keys()].filter((coin) => coin !== platform && this.#platformOf(coin) === platform);
   }
 
   /**
@@ -58,7 +67,9 @@ export class LastCoins {
     const { store, seal } = this.#deps;
     const row = (await store.all().catch(() => [])).find((stored) => stored.coin === coin);
     const kept = row && parseActivation(coin, row.request, seal);
-    if (gone.length > 0) await this.forget(gone);
+    const isCoin = kept?.ok === true && kept.value.kind === "coin";
+    if (isCoin) this.#away.get(coin)?.putAside();
+    if (gone.length > 0) await this.#forget(gone, isCoin ? coin : null);
     if (kept?.ok && kept.value.kind === "coin") await this.#keep([{ ...kept.value, aside: true }]);
   }
 
