@@ -1035,6 +1035,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/coin/txHistory.test.ts",
   ),
   bug(
+    "a block reward is told as sent from an address nobody has",
+    "src/core/utxo/spentScript.ts",
+    "  if (txid === NO_TX) return null;\n",
+    '  if (txid === "") return null;\n',
+    "src/core/utxo/spentScript.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

@@ -28,6 +28,13 @@ const CASES = [
 ] as const;
 
 test.each(CASES)("%s", (_what, scriptSig, witness, script) => {
-  const found = spentScript({ scriptSig, witness });
+  const found = spentScript({ txid: "11".repeat(32), scriptSig, witness });
   expect(found && toHex(found)).toBe(script && toHex(script));
+});
+
+test.each([
+  ["height and a text", push(Uint8Array.of(0xb5, 0), SCRIPT), []],
+  ["with a witness commitment", push(Uint8Array.of(0xb5, 0, 1)), [new Uint8Array(32)]],
+])("a coinbase spends nothing, whatever its miner wrote: %s", (_what, scriptSig, witness) => {
+  expect(spentScript({ txid: "00".repeat(32), scriptSig, witness })).toBeNull();
 });

@@ -7,11 +7,16 @@ import type { TxInput } from "./tx.ts";
 const isKey = (data: Uint8Array): boolean =>
   (data.length === 33 && (data[0] === 2 || data[0] === 3)) || (data.length === 65 && data[0] === 4);
 
+/** What a block's first transaction spends: nothing. */
+const NO_TX = "00".repeat(32);
+
 /**
  * The script of the output an input spends, where the input shows it: the last item of a standard spend is the key or the script that
  * the output has the hash of. Null for others (P2PK, taproot, coinbase). What an input claims is not checked: for display only.
  */
-export function spentScript({ scriptSig, witness }: Pick<TxInput, "scriptSig" | "witness">): Uint8Array | null {
+export function spentScript({ txid, scriptSig, witness }: Pick<TxInput, "txid" | "scriptSig" | "witness">): Uint8Array | null {
+  // Its miner writes there what it likes.
+  if (txid === NO_TX) return null;
   const last = witness.at(-1);
   if (scriptSig.length === 0) {
     if (last === undefined || witness.length < 2) return null;
