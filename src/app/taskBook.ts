@@ -11,7 +11,13 @@ export type Task<P, V, E> = { readonly about: P; readonly outcome: Result<V, E> 
 const MAX_RUNNING = 100;
 const MAX_FINISHED = 1_000;
 
-type Entry<P, V, E> = { readonly about: P; readonly stop: AbortController; outcome: Result<V, E> | null };
+type Entry<P, V, E> = {
+  readonly about: P;
+  readonly stop: AbortController;
+  /** It has done what cannot be undone. */
+  isBound: boolean;
+  outcome: Result<V, E> | null;
+};
 
 /**
  * Work that goes on after the call that began it. Numbers count from 0. A finished task is kept until it is forgotten; nothing of it
@@ -29,18 +35,22 @@ export class TaskBook<P, V, E> {
 
   /**
    * Begins a task. Null: too many run.
-   * @param work resolves with what there is to tell; `signal` fires when it is cancelled, and then nobody asks any more
+   * @param work resolves with what there is to tell; `signal` fires when it is cancelled, and then nobody asks any more. It calls `bind` before
+   * what cannot be undone: from then on it is not cancelled
    */
-  start(about: P, work: (signal: AbortSignal) => Promise<Result<V, E>>): number | null {
+  start(about: P, work: (signal: AbortSignal, bind: () => void) => Promise<Result<V, E>>): number | null {
     if ([...this.#tasks.values()].filter((t) => t.outcome === null).length >= MAX_RUNNING) return null;
     const id = this.#next++;
-    const entry: Entry<P, V, E> = { about, stop: new AbortController(), outcome: null };
+    const entry: Entry<P, V, E> = { about, stop: new AbortController(), isBound: false, outcome: null };
     this.#tasks.set(id, entry);
     const end = (outcome: Result<V, E>): void => {
       entry.outcome = outcome;
       this.#trim();
     };
-    work(entry.stop.signal).then(end, (cause: unknown) => {
+    const bind = (): void => {
+      entry.isBound = true;
+    };
+    work(entry.stop.signal, bind).then(end, (cause: unknown) => {
       if (!entry.stop.signal.aborted) end(err(this.#onCrash(cause, about)));
     });
     return id;
@@ -54,11 +64,12 @@ export class TaskBook<P, V, E> {
     this.#tasks.delete(id);
   }
 
-  /** Stops a running task and forgets it. */
-  cancel(id: number): "cancelled" | "finished" | "unknown" {
+  /** Stops a running task and forgets it; one that is bound goes on. */
+  cancel(id: number): "cancelled" | "bound" | "finished" | "unknown" {
     const entry = this.#tasks.get(id);
     if (!entry) return "unknown";
     if (entry.outcome !== null) return "finished";
+    if (entry.isBound) return "bound";
     this.#tasks.delete(id);
     entry.stop.abort(CANCELLED);
     return "cancelled";

@@ -15,6 +15,8 @@ export type TaskKind<D extends z.ZodType, R extends z.ZodType> = {
   /** What it does, for the documents: "enables a UTXO coin". */
   readonly does: string;
   readonly tasks: (ctx: RpcContext) => Tasks<string>;
+  /** It may send a transaction. */
+  readonly sends: boolean;
   readonly progress: D;
   readonly progressOf: (ctx: RpcContext, about: string) => z.input<D>;
   readonly result: R;
@@ -22,6 +24,10 @@ export type TaskKind<D extends z.ZodType, R extends z.ZodType> = {
   readonly exampleResult: z.input<R>;
   readonly exampleProgress: z.input<D>;
 };
+
+/** KDF's error of a task that cannot be cancelled any more. */
+type TaskFinished = { readonly kind: "TaskFinished"; readonly id: number; readonly isSending: boolean };
+const SENDING = "The transaction is being sent and cannot be called back; the status of the task tells what becomes of it";
 
 type NoSuchTask = { readonly kind: "NoSuchTask"; readonly id: number };
 
@@ -119,7 +125,7 @@ export function taskMethods<D extends z.ZodType, R extends z.ZodType>(kind: Task
       { title: "No such task", style: "v2", params: { task_id: 7 }, error: "NoSuchTask" },
     ],
   });
-  const cancel = defineMethod<NoSuchTask | { readonly kind: "TaskFinished"; readonly id: number }>()({
+  const cancel = defineMethod<NoSuchTask | TaskFinished>()({
     name: `${path}::cancel`,
     style: "v2",
     struct: "CancelRpcTaskRequest",
@@ -130,11 +136,17 @@ export function taskMethods<D extends z.ZodType, R extends z.ZodType>(kind: Task
     async handle(p, ctx) {
       const done = kind.tasks(ctx).cancel(p.task_id);
       if (done === "cancelled") return ok("success" as const);
-      return done === "finished" ? err({ kind: "TaskFinished", id: p.task_id }) : err({ kind: "NoSuchTask", id: p.task_id });
+      if (done === "unknown") return err({ kind: "NoSuchTask", id: p.task_id });
+      return err({ kind: "TaskFinished", id: p.task_id, isSending: done === "bound" });
     },
     errors: {
       NoSuchTask: noSuchTask(404),
-      TaskFinished: { http: 409, when: "It has ended already.", text: () => "Task is finished already", data: ({ id }) => id },
+      TaskFinished: {
+        http: 409,
+        when: kind.sends ? "It has ended already, or its transaction may be out." : "It has ended already.",
+        text: ({ isSending }) => (isSending ? SENDING : "Task is finished already"),
+        data: ({ id }) => id,
+      },
     },
     examples: [
       { title: "A running task", style: "v2", params: { task_id: 1 }, result: "success" },

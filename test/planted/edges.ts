@@ -1042,6 +1042,27 @@ export const EDGES: readonly PlantedBug[] = [
     "src/core/utxo/spentScript.test.ts",
   ),
   bug(
+    "a withdrawal that is being sent is said to be cancelled",
+    "src/app/coin/withdraw.ts",
+    "  request.onSend?.();\n",
+    "",
+    "test/rpc/taskWithdraw.test.ts",
+  ),
+  bug(
+    "a withdrawal of an account chain that is being sent is said to be cancelled",
+    "src/app/coin/evm/withdrawEvm.ts",
+    "if (request.broadcast) request.onSend?.();",
+    "if (!request.broadcast) request.onSend?.();",
+    "test/rpc/taskWithdraw.test.ts",
+  ),
+  bug(
+    "a withdrawal that was cancelled before its turn is sent with the next one",
+    "src/app/coin/evm/nonceLedger.ts",
+    "      if (signal.aborted) throw new Aborted();\n      const nonce",
+    "      const nonce",
+    "test/rpc/taskWithdraw.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

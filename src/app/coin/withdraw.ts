@@ -44,6 +44,8 @@ export type WithdrawRequest = {
   readonly amount: Rational | "max";
   readonly fee: WithdrawFee | undefined;
   readonly broadcast: boolean;
+  /** Called before it may be out, if it is to be sent. */
+  readonly onSend?: () => void;
 };
 
 export type Withdrawal = {
@@ -156,6 +158,7 @@ export async function withdraw(
     fee: fromUnits(parts.fee, decimals),
   };
   if (!request.broadcast) return ok(done);
+  request.onSend?.();
   const sent = await sendTaken(coin, tx, done.raw, signal);
   return sent.ok ? ok(done) : sent;
 }

@@ -228,6 +228,7 @@ export const ENABLE_UTXO_TASK: readonly Method[] = [
     name: "enable_utxo",
     does: "enables a UTXO coin",
     tasks: (ctx) => ctx.tasks.enableUtxo,
+    sends: false,
     progress,
     progressOf(ctx, ticker) {
       const opening = ctx.coins.opening(ticker);

@@ -139,18 +139,19 @@ export const withdrawParams = z.object({
   broadcast: flag(false).describe("Also send it."),
 });
 
-/** Carries out a request to withdraw. */
+/** Carries out a request to withdraw. @param onSend called before it may be out */
 export async function runWithdraw(
   p: z.output<typeof withdrawParams>,
   ctx: RpcContext,
   signal: AbortSignal,
+  onSend: () => void = () => undefined,
 ): Promise<Result<z.input<typeof withdrawal>, WithdrawFailure>> {
   const coin = activeCoin(ctx, p.coin);
   if (!coin.ok) return coin;
   if (p.from !== undefined) return err({ kind: "UnexpectedFromAddress" });
   const negative = p.fee && negativeFigure(p.fee);
   if (negative) return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(negative)} must not be negative` });
-  const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast };
+  const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast, onSend };
   const built = await coin.value.withdraw(request, signal);
   if (!built.ok) return built;
   const w = built.value;

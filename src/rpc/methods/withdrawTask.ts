@@ -16,8 +16,8 @@ const init = defineMethod<NoSuchCoin | TooManyTasks>()({
   async handle(p, ctx): Promise<Result<z.input<typeof started>, NoSuchCoin | TooManyTasks>> {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const id = ctx.tasks.withdraw.start(p.coin, async (signal) => {
-      const done = await runWithdraw(p, ctx, signal);
+    const id = ctx.tasks.withdraw.start(p.coin, async (signal, bind) => {
+      const done = await runWithdraw(p, ctx, signal, bind);
       return done.ok ? done : err(taskFault(WITHDRAW_FAULTS, done.error));
     });
     return id === null ? err({ kind: "TooManyTasks" }) : ok({ task_id: id });
@@ -41,6 +41,7 @@ export const WITHDRAW_TASK: readonly Method[] = [
     name: "withdraw",
     does: "withdraws",
     tasks: (ctx) => ctx.tasks.withdraw,
+    sends: true,
     progress: z.literal("GeneratingTransaction"),
     progressOf: () => "GeneratingTransaction" as const,
     result: withdrawal,

@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import type { BroadcastOutcome } from "../../../ports/chain.ts";
+import { Aborted } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import { broadcastToResult, type SendError } from "../withdraw.ts";
 import { whyInNoBlock } from "./blockGas.ts";
@@ -336,6 +337,8 @@ export class NonceLedger {
   ): Promise<Result<SignedEvmTx, E | SendError>> {
     return this.#inTurn<SignedEvmTx, E | SendError>(async () => {
       const unanswered = await this.#sendAgain(null, signal);
+      // What nobody waits for any more must not be marked as sent: it would be, by whatever is sent next.
+      if (signal.aborted) throw new Aborted();
       const nonce = this.next(isFiller);
       if (nonce === null)
         return err({ kind: "Transport", message: `the ${this.#deps.chain.ticker} nodes have not told the account's nonce yet` });
@@ -360,6 +363,7 @@ export class NonceLedger {
     return this.#inTurn(async () => {
       const obstacle = this.#obstacle(await this.#sendAgain(signed.tx.nonce, signal), signed.tx.nonce);
       if (obstacle) return err(obstacle);
+      if (signal.aborted) throw new Aborted();
       const refusal = refuse();
       return refusal === null ? this.#send(signed, signal) : err({ kind: "Rejected", message: refusal });
     });

@@ -118,7 +118,9 @@ export async function withdrawEvm(
     // Another withdrawal may have been sent since: together they must not take more than there is.
     const gone =
       wanted > coin.freeUnits() ? tooMuch(coin, coin.freeUnits(), wanted) : shortOfFee(coin, amount, offer.fee, coin.freeUnits());
-    return gone ?? ok(signCall(coin.account, callOf(amount), { bid: offer.bid, gasLimit: offer.gas, nonce }));
+    if (gone) return gone;
+    if (request.broadcast) request.onSend?.();
+    return ok(signCall(coin.account, callOf(amount), { bid: offer.bid, gasLimit: offer.gas, nonce }));
   };
   const signed = await coin.account.nonces.signNext(make, request.broadcast, signal);
   return signed.ok ? ok(toWithdrawal(coin, to.value, amount, offer, signed.value)) : signed;
