@@ -1063,6 +1063,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/taskWithdraw.test.ts",
   ),
   bug(
+    "who withdraws and hears nothing of it is not told that it may be out",
+    "src/app/coin/withdraw.ts",
+    'if (kind !== "Transport") return sent;',
+    'if (kind !== "Rejected") return sent;',
+    "test/rpc/withdraw.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

@@ -106,6 +106,18 @@ test("the receiver is named, and the own address that the change goes to is not"
   expect((await made.flat("withdraw", { coin: "DOC", to: address, amount: "1" })).reply).toMatchObject({ from: [address], to: [address] });
 });
 
+test("a withdrawal of which nobody knows whether it is out names its transaction, and the money is there no more", async () => {
+  const made = await node(10n * COIN);
+  const params = { coin: "DOC", to: TO, amount: "4" };
+  const { reply: signed } = await made.flat("withdraw", params);
+  const chain = made.chains.get("DOC");
+  if (chain) chain.outcome = { kind: "unknown", message: "The DOC daemon did not answer." };
+  const asked = await made.flat("withdraw", { ...params, broadcast: true });
+  const error = `Transport error: The DOC daemon did not answer; transaction ${signed.tx_hash} may be out: look for it before you pay again`;
+  expect(asked).toEqual({ status: 500, reply: { error } });
+  expect((await made.flat("my_balance", { coin: "DOC" })).reply).toMatchObject({ balance: "0" });
+});
+
 test("what is promised to swaps, and the fees of their transactions, is not withdrawn", async () => {
   const made = await node(10n * COIN);
   const coin = made.coin("DOC");

@@ -160,7 +160,11 @@ export async function withdraw(
   if (!request.broadcast) return ok(done);
   request.onSend?.();
   const sent = await sendTaken(coin, tx, done.raw, signal);
-  return sent.ok ? ok(done) : sent;
+  if (sent.ok) return ok(done);
+  const { kind, message } = sent.error;
+  if (kind !== "Transport") return sent;
+  // Whoever asked must not take it for lost and pay again.
+  return err({ kind, message: `${message.replace(/\.$/, "")}; transaction ${done.txid} may be out: look for it before you pay again` });
 }
 
 /** What sending takes of a coin. */

@@ -224,7 +224,7 @@ export const WITHDRAW_FAULTS: FaultTable<WithdrawFailure> = {
   },
   Transport: {
     http: 502,
-    when: "The daemon gave no answer; the transaction may have been sent.",
+    when: "The daemon or the servers gave no answer. With `broadcast` the transaction may have been sent: the text then names it.",
     text: (e) => `Transport error: ${e.message}`,
     data: (e) => e.message,
   },
