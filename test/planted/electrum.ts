@@ -1533,6 +1533,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/coinsApi.test.ts",
   ),
   bug(
+    "a coin kept for swaps with a wrong password is not tried with the right one",
+    "src/app/coin/coinRegistry.ts",
+    " && a.daemon?.password.reveal() === b.daemon?.password.reveal();",
+    ";",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
     "a coin that came back for swaps is looked at after every start, for good",
     "src/app/coin/lastCoins.ts",
     "(isAlone ? this.forget([platform]) : undefined)",

@@ -10,7 +10,7 @@ import { nodeKeys } from "../../main/nodeKeys.ts";
 import { Aborted } from "../../ports/clock.ts";
 import { enableWithTokens } from "../../rpc/enableWithTokens.ts";
 import { CoinRegistry } from "./coinRegistry.ts";
-import type { ElectrumServers, OpenedChain } from "./utxoOpener.ts";
+import type { ChainSource, ElectrumServers, OpenedChain } from "./utxoOpener.ts";
 
 const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, protocol: { type: "UTXO" } };
 const WRONG = "The DOC daemon cannot be used: wrong rpc user or password.";
@@ -86,18 +86,19 @@ type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps:
 async function registry(
   cancelOrdersOf: () => Promise<readonly string[]>,
   users: () => Users,
-  chain: () => OpenedChain = () => new StillChain("DOC"),
+  chain: (source: ChainSource) => OpenedChain = () => new StillChain("DOC"),
 ) {
   const entry = parseCoinEntry(DOC);
   const { node } = nodeKeys(new Secret("registry test"), false);
   if (!entry.ok) throw new Error(entry.error.detail);
   let closing: Promise<void> = Promise.resolve();
+  const clock = new VirtualClock();
   const coins = new CoinRegistry({
-    clock: new VirtualClock(),
+    clock,
     log: new SilentLog(),
     entries: new Map([["DOC", entry.value]]),
     keyOf: () => ok(node),
-    openChain: async () => ok(chain()),
+    openChain: async (_entry, _kind, source) => ok(chain(source)),
     feeCeilingFactor: 8,
     prepare: () => undefined,
     beforeClose: () => closing,
@@ -108,6 +109,7 @@ async function registry(
   const enable = (aside = false) => coins.enable({ ...request, birthdayHeight: undefined }, new AbortController().signal, aside);
   expect((await enable()).ok).toBe(true);
   return {
+    clock,
     coins,
     enable,
     holdClose(until: Promise<void>) {
@@ -191,6 +193,35 @@ test("a coin that stayed for its swaps goes on with the servers it is enabled wi
   // A daemon in their place, or no servers at all: as it was.
   expect(await enable()).toMatchObject({ ok: true });
   expect([used.length, coins.active("DOC") === coin]).toEqual([2, true]);
+});
+
+test("a coin that was kept for its swaps with a wrong password is opened anew with the right one", async () => {
+  let users = NOBODY;
+  const { clock, coins } = await registry(
+    async () => [],
+    () => users,
+    (source) => {
+      const chain = new StillChain("DOC");
+      const password = source.kind === "daemon" ? source.address?.password.reveal() : undefined;
+      if (password === "wrong") chain.trouble = "The DOC daemon refuses the password.";
+      return chain;
+    },
+  );
+  await coins.disable("DOC", false);
+  users = ONE_SWAP;
+  const enableWith = async (password: string) => {
+    const daemon = { url: "http://127.0.0.1:1", user: "u", password: new Secret(password) };
+    const request = { coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon };
+    const enabling = coins.enable({ ...request, birthdayHeight: undefined }, new AbortController().signal);
+    await clock.advance(20_000);
+    return enabling;
+  };
+  for (let times = 0; times < 2; times++) {
+    expect(await enableWith("wrong")).toMatchObject({ ok: false, error: { kind: "DaemonFailed" } });
+    expect([coins.active("DOC"), coins.running("DOC")?.ticker]).toEqual([undefined, "DOC"]);
+  }
+  expect(await enableWith("right")).toMatchObject({ ok: true });
+  expect(coins.active("DOC")?.ticker).toBe("DOC");
 });
 
 test("a platform coin whose tokens are refused was never there for trades, and its stored orders wait on", async () => {

@@ -16,6 +16,10 @@ import { TokenCoins } from "./tokenCoins.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
 import { beginWith, type OpenedChain, openUtxoCoin } from "./utxoOpener.ts";
 
+/** As text a password is the same as any other. */
+const isSame = (a: EnableRequest, b: EnableRequest): boolean =>
+  JSON.stringify(a) === JSON.stringify(b) && a.daemon?.password.reveal() === b.daemon?.password.reveal();
+
 /** The activated coins. */
 export class CoinRegistry {
   readonly #deps: CoinRegistryDeps;
@@ -191,7 +195,7 @@ export class CoinRegistry {
     signal: AbortSignal,
   ): Promise<Result<ActiveCoin, EnableError>> {
     const { ticker } = entry;
-    if (JSON.stringify(before) !== JSON.stringify(request)) {
+    if (!isSame(before, request)) {
       await this.#take(back);
       try {
         return await this.#open(entry, request, aside, signal);
