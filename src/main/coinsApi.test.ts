@@ -64,7 +64,16 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
     wallet: (coin) => coins.wallet(coin),
     entry: (coin) => coins.entry(coin),
   };
-  const deps = { coins: there, store, clock, log: new SilentLog(), seal: new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1)) };
+  /** What reading what is stored waits for. */
+  const disk = { read: Promise.resolve() };
+  const slowStore = { ...store, all: () => disk.read.then(() => store.all()) };
+  const deps = {
+    coins: there,
+    store: slowStore,
+    clock,
+    log: new SilentLog(),
+    seal: new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1)),
+  };
   const before = new LastCoins(deps);
   for (const coin of ["DOC", "ETH"]) await before.remember(request(coin));
   await before.rememberTokens("ETH", [{ ticker: "T-ERC20", requiredConfirmations: undefined }]);
@@ -73,7 +82,15 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
   await last.start();
   await clock.advance(25_000);
   expect(api.whyAway("DOC")).toMatch(/^DOC was enabled before/);
-  return { api, chain, clock, coins, tried, rows: async () => (await store.all()).map(({ coin }) => coin).sort() };
+  /** Whether the next start enables it, and how. */
+  const atNextStart = async (): Promise<readonly string[]> => {
+    tried.clear();
+    const next = new LastCoins(deps);
+    await next.start();
+    await next.close();
+    return [...tried];
+  };
+  return { api, chain, clock, coins, tried, disk, atNextStart, rows: async () => (await store.all()).map(({ coin }) => coin).sort() };
 }
 const swap = ["a swap"];
 const ALL = ["DOC", "ETH", "T-ERC20"];
@@ -120,4 +137,22 @@ test.each([
   tried.clear();
   await clock.advance(60_000);
   expect([...tried].sort()).toEqual(passivized ? ["DOC", "ETH aside"] : ["DOC"]);
+});
+
+test("a coin that a second client enables while the first one's disabling is being written down comes back for trades", async () => {
+  const { api, chain, clock, coins, disk, atNextStart } = await startedAnew({ DOC: swap });
+  chain.comeUp();
+  await clock.advance(120_000);
+  expect(api.active("DOC")?.ticker).toBe("DOC");
+  let readOn: () => void = () => undefined;
+  disk.read = new Promise((resolve) => {
+    readOn = resolve;
+  });
+  const disabling = api.disable("DOC", true);
+  await clock.advance(1_000);
+  expect([api.active("DOC"), coins.running("DOC")?.ticker]).toEqual([undefined, "DOC"]);
+  expect((await api.enable(request("DOC"), new AbortController().signal)).ok).toBe(true);
+  readOn();
+  expect(await disabling).toMatchObject(ok({ passivized: true }));
+  expect(await atNextStart()).toContain("DOC");
 });

@@ -1540,6 +1540,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(
+    "a coin that is enabled while it is being put aside is put aside at the next start",
+    "src/app/coin/lastCoins.ts",
+    "    if (this.#deps.coins.wallet(coin)) return;\n",
+    "",
+    "src/main/coinsApi.test.ts",
+  ),
+  bug(
     "a coin that came back for swaps is looked at after every start, for good",
     "src/app/coin/lastCoins.ts",
     "(isAlone ? this.forget([platform]) : undefined)",

@@ -70,6 +70,8 @@ export class LastCoins {
     const isCoin = kept?.ok === true && kept.value.kind === "coin";
     if (isCoin) this.#away.get(coin)?.putAside();
     if (gone.length > 0) await this.#forget(gone, isCoin ? coin : null);
+    // Another client may have enabled it again, and that is remembered.
+    if (this.#deps.coins.wallet(coin)) return;
     if (kept?.ok && kept.value.kind === "coin") await this.#keep([{ ...kept.value, aside: true }]);
   }
 
