@@ -1070,6 +1070,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/withdraw.test.ts",
   ),
   bug(
+    "who withdraws all at a fee above it is told of an amount below nothing",
+    "src/app/coin/withdraw.ts",
+    "isEaten ? {",
+    "!isEaten ? {",
+    "test/rpc/withdraw.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

@@ -67,6 +67,19 @@ test("at a rate of fees that takes more than the outputs hold, all that is there
   expect(Number((reply.error_data as { available: string }).available)).toBeLessThan(0.5);
 });
 
+test.each([
+  [{ type: "UtxoFixed", amount: "5" }, "5.00001"],
+  [{ type: "UtxoFixed", amount: "2.999995" }, "3.000005"],
+])("max that the fee eats, %j, is told with what there is and what it takes, not with less than nothing", async (fee, threshold) => {
+  const made = await node(3n * COIN);
+  const { reply } = await made.v2("withdraw", { coin: "DOC", to: TO, max: true, fee });
+  expect(reply).toMatchObject({
+    error: `The amount 3 is too small, required at least ${threshold}`,
+    error_type: "AmountTooLow",
+    error_data: { amount: "3", threshold },
+  });
+});
+
 test("the figures are those of the transaction", async () => {
   const made = await node(3n * COIN);
   const { reply } = await made.flat("withdraw", { coin: "DOC", to: TO, amount: "1.123456789" });

@@ -142,7 +142,10 @@ export async function withdraw(
   const built = coin.buildAndSign([{ value: amount, script }], rate, isMax ? 0 : undefined);
   if (!built.ok) {
     const { error } = built;
-    return error.kind === "NotEnough" ? tooMuch(error.available, error.required) : err(toWithdrawError(coin, error));
+    if (error.kind === "NotEnough") return tooMuch(error.available, error.required);
+    // What is left of all there is once the fee is taken off may be less than nothing.
+    const isEaten = isMax && error.kind === "OutputBelowDust";
+    return err(toWithdrawError(coin, isEaten ? { ...error, value: amount, dust: amount - error.value + error.dust } : error));
   }
   const { tx, built: parts } = built.value;
   const spent = parts.spent.reduce((n, u) => n + u.value, 0n);
