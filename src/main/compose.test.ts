@@ -211,3 +211,25 @@ test("a coin whose servers are away since the start says so and what to do, and 
   expect(await ask("my_balance", { coin: "TST" })).toEqual({ error: "No such coin: TST" });
   expect(await ask("disable_coin", { coin: "TST" })).toMatchObject({ error: "No such coin: TST" });
 });
+
+test("a coin whose daemon has not started and left no cookie yet is tried until it has", async () => {
+  const confpath = join(folder, "TST.conf");
+  const coin = { coin: "TST", mm2: 1, txversion: 4, overwintered: 1, pubtype: 60, p2shtype: 85, protocol: { type: "UTXO" }, confpath };
+  writeFileSync(confpath, "rpcport=1\n");
+  const fields = { coins: [coin], passphrase: PASSPHRASE, swapnode: { autostart_coins: true } };
+  await start(fields);
+  await node?.stop();
+  const home = join(folder, "DB", rmd160Hex(nodeKeys(new Secret(PASSPHRASE), false).node.publicKey));
+  const db = new DatabaseSync(join(home, "swapnode.db"));
+  const record = JSON.stringify({ v: 1, coin: "TST", mm2: false, txHistory: false });
+  db.prepare("INSERT INTO activation (coin, request) VALUES ('TST', ?)").run(record);
+  db.close();
+  const ask = await start(fields);
+  const balance = async () => (await ask("my_balance", { coin: "TST" })).error;
+  await vi.waitFor(async () =>
+    expect(await balance()).toMatch(/is being enabled again\. .+there is no cookie file .+is the daemon running\?/),
+  );
+  writeFileSync(join(folder, ".cookie"), "__cookie__:word");
+  // The first pause is ten seconds. What answers at the port is no daemon.
+  await vi.waitFor(async () => expect(await balance()).toMatch(/is being enabled again\. The TST daemon/), 20_000);
+}, 60_000);

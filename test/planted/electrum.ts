@@ -1547,6 +1547,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/coinsApi.test.ts",
   ),
   bug(
+    "a coin is given up because its daemon starts later than the node",
+    "src/app/coin/comingBack.ts",
+    'return error.kind === "DaemonConfig" ? error.reason : null;',
+    "return null;",
+    "src/main/compose.test.ts",
+  ),
+  bug(
     "a coin that came back for swaps is looked at after every start, for good",
     "src/app/coin/lastCoins.ts",
     "(isAlone ? this.forget([platform]) : undefined)",

@@ -3,6 +3,7 @@ import type { Log } from "../../ports/log.ts";
 import { withParents } from "../../ports/withParents.ts";
 import { type KeptActivation, tickerOf } from "./activationRecord.ts";
 import type { CoinRegistry } from "./coinRegistry.ts";
+import type { EnableError } from "./enabling.ts";
 
 /** Pauses between tries of a coin whose backend is away. The longest is what a swap may lose that waits for it: lock times do not wait. */
 const FIRST_PAUSE_MS = 10_000;
@@ -151,9 +152,10 @@ export class ComingBack {
     // Whoever else is enabling or disabling it may fail; the platform coin may bring the nodes that a token did not name.
     const isSoon = error.kind === "BeingEnabled" || error.kind === "BeingDisabled";
     const lacksNodes = error.kind === "BadAccountNodes" && ticker !== this.#platform && this.#awaitsPlatform();
-    const again = isSoon || lacksNodes || error.kind === "DaemonFailed";
+    const why = whyAway(error);
+    const again = isSoon || lacksNodes || why !== null;
     if (!isSoon) this.#warn(ticker, error.kind, again);
-    return { again, why: error.kind === "DaemonFailed" ? error.message : null };
+    return { again, why };
   }
 
   async #tryTokens(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<Tried | "refused"> {
@@ -183,6 +185,12 @@ export class ComingBack {
   #warn(coin: string, kind: string, again: boolean): void {
     this.#deps.log.warn("autostart_refused", { coin, kind, again });
   }
+}
+
+/** Why its backend is away, a sentence; null: it is not, or nobody knows. A daemon that has not started yet has left no cookie either. */
+function whyAway(error: EnableError): string | null {
+  if (error.kind === "DaemonFailed") return error.message;
+  return error.kind === "DaemonConfig" ? error.reason : null;
 }
 
 /** The platform coin, then the others that name their own nodes, then the tokens, those of one batch together. */
