@@ -57,7 +57,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
   };
   const crashed = (cause: unknown): Fault => {
     if (!(cause instanceof Aborted)) parts.log.error("rpc_task_failed", { error: cause });
-    return taskCrash();
+    return taskCrash(cause);
   };
   return {
     clock: parts.clock,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { err, ok } from "../core/util/result.ts";
+import { Aborted } from "../ports/clock.ts";
 import type { Tasks } from "./ctx/tasks.ts";
 import type { RpcContext } from "./ctx.ts";
 import { defineMethod, type Method } from "./define.ts";
@@ -76,12 +77,15 @@ export function taskFault<E extends { readonly kind: string }>(table: FaultTable
   return faultOf(spec as FaultSpec<E>, error);
 }
 
-/** Of work that failed in a way nobody foresaw. */
-export const taskCrash = (): Fault =>
-  faultOf(
-    { http: 500, type: "Internal", when: "", text: () => "Internal error; the log of the node has the details" },
-    { kind: "Internal" },
-  );
+const CUT_SHORT =
+  "The task was cut short, as when its coin is disabled; it may be done all the same, so look at the state before you repeat it";
+const CRASHED = "Internal error; the log of the node has the details";
+
+/** Of work that failed in a way nobody foresaw, or because what it waited for was closed. */
+export const taskCrash = (cause: unknown): Fault => {
+  const text = cause instanceof Aborted ? CUT_SHORT : CRASHED;
+  return faultOf({ http: 500, type: "Internal", when: "", text: () => text }, { kind: "Internal" });
+};
 
 const ACTIONS = ["TrezorPin", "TrezorPassphrase"];
 const readAction: Read<string> = (value) => {

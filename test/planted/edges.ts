@@ -1077,6 +1077,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/withdraw.test.ts",
   ),
   bug(
+    "a task that was cut short is told as if nothing had come of it",
+    "src/rpc/taskMethods.ts",
+    "cause instanceof Aborted ? CUT_SHORT : CRASHED",
+    "cause instanceof TypeError ? CUT_SHORT : CRASHED",
+    "test/rpc/taskWithdraw.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

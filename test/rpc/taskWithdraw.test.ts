@@ -97,3 +97,22 @@ test("over an account chain neither; and one that is cancelled before its turn i
   expect(await status(node, third)).toMatchObject({ result: { status: "Ok" } });
   expect(backend.sent.length).toBe(2);
 });
+
+test("a withdrawal that is cut short, as when its coin is disabled, says that it may be done all the same", async () => {
+  const node = await coinNode([{ ...DOC, protocol: { type: "UTXO" } }], "tasks that withdraw");
+  await node.enable("DOC");
+  node.fund("DOC", COIN);
+  const chain = node.chains.get("DOC");
+  if (!chain) throw new Error("DOC has no chain");
+  let close: () => void = () => undefined;
+  const closed = new Promise<never>((_, reject) => {
+    close = () => reject(new Aborted("closed"));
+  });
+  chain.broadcast = () => closed;
+  const id = await withdrawing(node, { coin: "DOC", to: TO });
+  close();
+  await settle();
+  const error =
+    "The task was cut short, as when its coin is disabled; it may be done all the same, so look at the state before you repeat it";
+  expect(await status(node, id)).toMatchObject({ result: { status: "Error", details: { error, error_type: "Internal" } } });
+});
