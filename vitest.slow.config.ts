@@ -6,8 +6,8 @@ import { LOADED_BY_NODE } from "./vitest.config.ts";
 const WORKERS = 2;
 /** Builds and removes `dist`, which `npx swapnode` of another file would run. */
 const ALONE = ["test/e2e/pack.test.ts"];
-/** With a program that CI does not build: `npm run test:electrs`. */
-const BY_HAND = ["test/interop/electrs.test.ts"];
+/** With programs that CI does not build: `npm run test:electrs`, `npm run test:geth`. */
+export const BY_HAND = ["test/interop/electrs.test.ts", "test/interop/geth.test.ts"];
 /** Minutes each: begun first, so that none of them is left for the end. */
 const LONGEST = [
   "accountEveryEventTaker",

@@ -1,7 +1,8 @@
 import { matchesGlob } from "node:path";
 import { expect, test } from "vitest";
+import byHand from "../vitest.byHand.config.ts";
 import usual from "../vitest.config.ts";
-import electrs from "../vitest.electrs.config.ts";
+
 import fuzz from "../vitest.fuzz.config.ts";
 import slow from "../vitest.slow.config.ts";
 import { ambientProblems } from "./ambient.ts";
@@ -154,7 +155,7 @@ test("every test is of a suite that somebody runs", () => {
     Object.entries(config ?? {}).flatMap(([name, value]) =>
       name === "include" ? (value as string[]) : typeof value === "object" ? includes(value) : [],
     );
-  const globs = [usual, slow, fuzz, electrs].flatMap(includes);
+  const globs = [usual, slow, fuzz, byHand].flatMap(includes);
   const tests = ["src", "sim", "test", "scripts", "bench", "client"].flatMap(readSources).filter(({ path }) => path.endsWith(".test.ts"));
   expect(tests.length).toBeGreaterThan(500);
   expect(tests.flatMap(({ path }) => (globs.some((glob) => matchesGlob(path, glob)) ? [] : path))).toEqual([]);

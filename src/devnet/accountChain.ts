@@ -37,7 +37,7 @@ const SUPPLY = 10n ** 14n;
 const LEAST_BLOCK_SEC = 1;
 const GAS = "0x989680";
 
-type Call = (method: string, params?: readonly unknown[]) => Promise<unknown>;
+export type Call = (method: string, params?: readonly unknown[]) => Promise<unknown>;
 
 /** Asks anvil; what its own accounts send goes out one after another, since anvil gives two at once the same nonce. */
 function caller(url: string): Call {
@@ -86,14 +86,24 @@ export async function startAccountChain({
   const args = ["--port", "0", "--chain-id", String(wanted.chainId), "--block-time", String(blockSec), "--balance", FAUCET, ...more];
   const anvil = await startAnvilProcess(args);
   try {
-    return await deploy(anvil.url, anvil.stop, platform, tokens);
+    return await deploy(anvil.url, anvil.stop, platform, tokens, (call) => call("evm_mine"));
   } catch (cause) {
     await anvil.stop();
     throw cause;
   }
 }
 
-async function deploy(url: string, stop: () => Promise<void>, platform: Entry, tokens: readonly Entry[]): Promise<AccountChainOfNet> {
+/**
+ * Deploys the swap contract and one token for each entry on a running chain, and pays with the first account of its node, which has every coin.
+ * @param mined resolves when what was sent before is in a block
+ */
+export async function deploy(
+  url: string,
+  stop: () => Promise<void>,
+  platform: Entry,
+  tokens: readonly Entry[],
+  mined: (call: Call, sent: readonly string[]) => Promise<unknown>,
+): Promise<AccountChainOfNet> {
   const call = caller(url);
   const [faucet] = (await call("eth_accounts")) as string[];
   const send = async (what: object): Promise<string> => String(await call("eth_sendTransaction", [{ from: faucet, gas: GAS, ...what }]));
@@ -106,7 +116,7 @@ async function deploy(url: string, stop: () => Promise<void>, platform: Entry, t
   const decimals = tokens.map((entry) => decimalsOf(entry));
   const deployed = [await send({ data: `0x${SWAPNODE_SWAP_CREATION_CODE}` })];
   for (const [i, entry] of tokens.entries()) deployed.push(await send({ data: `0x${tokenCode(entry.coin, decimals[i] ?? 0)}` }));
-  await call("evm_mine");
+  await mined(call, deployed);
   const [swap, ...at] = await Promise.all(deployed.map(created));
   if (swap === undefined) throw new Error("no swap contract was deployed");
   const common = {

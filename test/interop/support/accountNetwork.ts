@@ -4,6 +4,7 @@ import { decimal, toUnits } from "../../../src/core/money/rational.ts";
 import { toHex } from "../../../src/core/util/bytes.ts";
 import { type AccountChainOfNet, startAccountChain } from "../../../src/devnet/accountChain.ts";
 import type { DevChain } from "../../../src/devnet/devChain.ts";
+import type { Topology } from "../../../src/devnet/topology.ts";
 import { type TestNetwork, topologyOf, withNetwork } from "../../e2e/support/network.ts";
 import { chargeForData, OP_STACK_ARGS } from "../../support/opStack.ts";
 
@@ -14,11 +15,12 @@ export const UTXO = "DOC";
 export const ETH = "ETH";
 export const TOKEN = "TEST-ERC20";
 const DOC = { ...common, coin: UTXO, asset: UTXO, pubtype: 60, p2shtype: 85, wiftype: 188, txversion: 4, overwintered: 1, txfee: 1_000 };
-const COINS = [
+const coinsOf = (chain_id: number) => [
   { ...DOC, protocol: { type: "UTXO" } },
-  { ...account, coin: ETH, protocol: { type: "ETH", protocol_data: { chain_id: 31_337 } } },
+  { ...account, coin: ETH, protocol: { type: "ETH", protocol_data: { chain_id } } },
   { ...account, coin: TOKEN, decimals: 6, protocol: { type: "ERC20", protocol_data: { platform: ETH } } },
 ];
+const ANVIL_CHAIN_ID = 31_337;
 /** Whole coins each side begins with. */
 export const FUNDS = "100";
 
@@ -134,15 +136,21 @@ function anvilChain(net: AccountChainOfNet): AnvilChain {
   };
 }
 
+/** A seed, a maker and a taker with {@link FUNDS} of each coin. @param config any MM2.json fields of the maker and the taker */
+export function accountTopology(chainId: number, config: Readonly<Record<string, unknown>> = {}): Topology {
+  const coins = coinsOf(chainId);
+  const tickers = coins.map(({ coin }) => coin);
+  const side = (name: string) => ({ name, enable: tickers, fund: Object.fromEntries(tickers.map((t) => [t, FUNDS])), config });
+  return topologyOf({ coins, block_time_s: 1, nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")] });
+}
+
 /** A seed, a maker and a taker as processes of their own, over an embedded UTXO chain and anvil. */
 export async function withAccountNetwork(
   options: AccountOptions,
   work: (network: TestNetwork, anvil: AnvilChain) => Promise<void>,
 ): Promise<void> {
   const { urls = (url) => [url.replace("http", "ws")], token, config = {}, l1BaseFee } = options;
-  const tickers = COINS.map(({ coin }) => coin);
-  const side = (name: string) => ({ name, enable: tickers, fund: Object.fromEntries(tickers.map((t) => [t, FUNDS])), config });
-  const topology = topologyOf({ coins: COINS, block_time_s: 1, nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")] });
+  const topology = accountTopology(ANVIL_CHAIN_ID, config);
   let anvil: AnvilChain | null = null;
   const startAccounts: typeof startAccountChain = async (wanted) => {
     const plain = await startAccountChain({ ...wanted, args: l1BaseFee === undefined ? [] : OP_STACK_ARGS });

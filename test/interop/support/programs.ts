@@ -27,6 +27,7 @@ const litecoind = find("SWAPNODE_LITECOIND", "litecoind");
 const btcd = find("SWAPNODE_BTCD", "btcd");
 const electrumx = find("SWAPNODE_ELECTRUMX", "electrumx_server");
 const electrs = find("SWAPNODE_ELECTRS", "electrs");
+const geth = find("SWAPNODE_GETH", "geth");
 
 const missingDaemons = [
   ...(litecoind === null ? ["litecoind (apt-get install litecoind)"] : []),
@@ -58,6 +59,12 @@ export const electrumxPath = (): string => pathOf(electrumx);
 export function electrsPath(): string {
   if (electrs === null) throw new Error("missing: electrs (cargo install electrs --version 0.12.0 --locked)");
   return electrs;
+}
+
+/** The program of geth, which takes minutes to build: CI does without (CONTRIBUTING.md). */
+export function gethPath(): string {
+  if (geth === null) throw new Error("missing: geth (go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.7)");
+  return geth;
 }
 
 /** Litecoin Core: no transaction index, no peers. @param extra read anew at each start */
