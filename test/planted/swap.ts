@@ -552,8 +552,15 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "swaps are watched for ever where a chain's nodes call no block but the first final",
     "src/app/swap/isSettled.ts",
-    "return task.nowSec() > task.times().makerLock + WATCH_SEC;\n}\n\n/**",
-    "return false;\n}\n\n/**",
+    "return task.nowSec() > Math.max(task.times().makerLock, minedAt) + WATCH_SEC;",
+    "return task.nowSec() < minedAt;",
+    "src/app/swap/isSettled.test.ts",
+  ),
+  bug(
+    "a refund that comes days after its lock is watched no longer before its chain calls it final",
+    "src/app/swap/isSettled.ts",
+    "Math.max(task.times().makerLock, minedAt)",
+    "task.times().makerLock",
     "src/app/swap/isSettled.test.ts",
   ),
   bug(

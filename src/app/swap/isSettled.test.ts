@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import type { Outcome, Slot } from "../../core/swap/events.ts";
+import type { Outcome, Slot, SwapEvent } from "../../core/swap/events.ts";
 import { isSettled } from "./isSettled.ts";
 import type { SwapTask } from "./swapTask.ts";
 
@@ -13,14 +13,18 @@ function isSettledAs(finished: Outcome, ...slots: readonly Slot[]): boolean {
 
 const MAKER_LOCK = 1_000;
 let nowSec: number;
+/** When each was first seen in a block. */
+let minedAt: number;
 beforeEach(() => {
   nowSec = 0;
+  minedAt = 0;
 });
 
 function isSettledOn(chain: object, finished: Outcome, ...slots: readonly Slot[]): boolean {
   const facts = Object.fromEntries(slots.map((slot) => [slot, DEEP]));
   return isSettled({
     nowSec: () => nowSec,
+    timeOf: (match: (e: SwapEvent) => boolean) => (match({ type: "tx_seen", slot: "makerPaymentRefund", ...DEEP }) ? minedAt : null),
     times: () => ({ makerLock: MAKER_LOCK }),
     state: { terms: { role: "maker" }, own: {}, facts, finished, startFailed: null, isTheirsGone: false },
     coin: () => ({ chain: { tx: () => ({ block: BLOCK }), confirmations: () => 100, ...chain } }),
@@ -42,6 +46,16 @@ test("what a chain calls final is waited for until a day past the later lock: so
     return isSettledOn(stuck, "success", "takerPaymentSpend", "makerPayment");
   };
   expect([isSettledAt(MAKER_LOCK + 86_400), isSettledAt(MAKER_LOCK + 86_401)]).toEqual([false, true]);
+});
+
+test("what came into a block days after the later lock, as by a node that was off, has a day from there on to be called final", () => {
+  const slow = { hasNoFinality: () => false, isNotarized: () => false };
+  minedAt = MAKER_LOCK + 200_000;
+  const isSettledAt = (sec: number): boolean => {
+    nowSec = sec;
+    return isSettledOn(slow, "refunded", "makerPaymentRefund");
+  };
+  expect([isSettledAt(minedAt + 60), isSettledAt(minedAt + 86_400), isSettledAt(minedAt + 86_401)]).toEqual([false, false, true]);
 });
 
 test("a swap whose facts say another end than its log is settled only once the log says that end", () => {

@@ -9,7 +9,7 @@ import type { SwapTask } from "./swapTask.ts";
 
 /** Blocks on top of a final transaction after which a finished swap is no longer watched. */
 const SETTLED_EXTRA_CONFS = 10;
-/** How long past the later lock a payment that is gone is waited for, and that a chain which names final blocks names later ones. */
+/** How long past the later lock a payment that is gone is waited for; and past that and the first block that had it, that what is deep is called final. */
 const WATCH_SEC = 86_400;
 
 /**
@@ -51,13 +51,15 @@ function isDeep(task: SwapTask, slot: Slot): boolean {
 
 /**
  * Ten blocks of a chain that has them every few seconds are soon undone: where it tells what is final, that is waited for, too. Not for ever: some nodes name
- * the first block for as long as they run, and what is watched is asked about at each block.
+ * the first block for as long as they run, and what is watched is asked about at each block. What came into a block late, as after days in which this node did
+ * not run, has as long from there on.
  */
 function standsDeep(task: SwapTask, { chain }: SwapCoin, txid: string): boolean {
   const block = chain.tx(txid)?.block ?? null;
   if (block === null || chain.confirmations(block) < SETTLED_EXTRA_CONFS) return false;
   if (chain.hasNoFinality?.() !== false || chain.isNotarized(block.height)) return true;
-  return task.nowSec() > task.times().makerLock + WATCH_SEC;
+  const minedAt = task.timeOf((e) => e.type === "tx_seen" && e.txid === txid && e.block !== null) ?? 0;
+  return task.nowSec() > Math.max(task.times().makerLock, minedAt) + WATCH_SEC;
 }
 
 /**
