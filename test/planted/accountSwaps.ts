@@ -113,8 +113,16 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim stays home for a payment that goes back though the contract says that the taker has it",
     "src/app/swap/duties/lateClaim.ts",
-    'if (said !== null) return said === "claimed";',
-    "if (said !== null) return false;",
+    'if (said !== null) return said !== "claimed";',
+    "if (said !== null) return true;",
+    PRUNED,
+    "src/app/swap/duties/lateClaim.test.ts",
+  ),
+  bug(
+    "a maker back after both locks takes both payments where no node has the receipts of its own any more",
+    "src/app/swap/duties/lateClaim.ts",
+    'if (said !== null) return said !== "claimed";',
+    'if (said === "claimed") return false;',
     PRUNED,
     "src/app/swap/duties/lateClaim.test.ts",
   ),

@@ -164,3 +164,31 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "a maker's claim that nobody was seen to have shows no secret once its own payment, which no node shows any more, can go back",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    let died = false;
+    maker.storeFault = (_uuid, { event }) => {
+      if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
+      died = true;
+      return "crash_after";
+    };
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("the mark", () => died, HOUR_MS);
+    taker.crash();
+    await world.advance(5 * HOUR_MS);
+    const claim = maker.events(uuid).flatMap((e) => (e.type === "tx_signed" && e.slot === "takerPaymentSpend" ? [e.raw] : []));
+    let shown = 0;
+    maker.onBroadcast = (_ticker, _when, raw) => void (claim.includes(raw) && shown++);
+    maker.link(ETH).receiptsFrom = chain().tip.height;
+    await maker.start(ALL);
+    await world.runUntil("the maker has its own back", () => maker.outcome(uuid) !== null, HOUR_MS);
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect([outcomes(t, uuid), shown]).toEqual(["refunded refunded", 0]);
+  },
+  TIMEOUT_MS,
+);

@@ -102,6 +102,11 @@ test.each<readonly [string, Case, number]>([
     { hasPaid: true, nowSec: OWN_LOCK + 1, isOnAccount: true, unfound: "refunded" },
     0,
   ],
+  [
+    "it does, and the contract holds the own one, which no node shows any more",
+    { nowSec: OWN_LOCK + 1, isOnAccount: true, unfound: "unspent" },
+    0,
+  ],
   ["it does, and the own one has gone with a reorganisation", { nowSec: OWN_LOCK + 1 }, 1],
   ["the payment has gone back", { spentBy: "refund" }, 0],
   ["strangers say so, and the claim is in time", { spentBy: "refund", isGuarded: true, isSigned: true, nowSec: LIMIT }, 1],

@@ -34,17 +34,23 @@ const takerScript = (task: SwapTask): Uint8Array => task.coin("taker").contractS
 /** By this node's clock, as the claim's own limit: the taker's payment cannot have gone back yet. */
 const isLocked = (task: SwapTask): boolean => task.nowSec() <= contractOf(task.state, "takerPayment").lock;
 
-/** By this node's clock: the own payment, which nobody is known to have taken, can go back, and whoever has it back is owed nothing. */
-const isOursReturnable = (task: SwapTask): boolean =>
-  Boolean(task.state.facts.makerPayment?.block) && task.nowSec() > contractOf(task.state, "makerPayment").lock && !isOursTaken(task);
+/**
+ * By this node's clock: the own payment, which nobody is known to have taken, can go back, and whoever has it back is owed nothing. What a contract says of one
+ * that no node shows is true at once; its fact is missing for a while after a start.
+ */
+function isOursReturnable(task: SwapTask): boolean {
+  const contract = contractOf(task.state, "makerPayment");
+  if (task.nowSec() <= contract.lock) return false;
+  const coin = task.coin("maker");
+  const script = coin.contractScript(contract);
+  const said = coin.relayPolicy === "nonce" ? (coin.chain.unfound?.(script) ?? null) : null;
+  if (said !== null) return said !== "claimed";
+  return Boolean(task.state.facts.makerPayment?.block) && !isOursTaken(task, coin, script);
+}
 
 /** Whether a contract says that the own payment was taken: who has the secret, though no node shows the claim that it was in. */
-function isOursTaken(task: SwapTask): boolean {
-  const { chain, relayPolicy } = task.coin("maker");
+function isOursTaken(task: SwapTask, { chain, relayPolicy }: SwapCoin, script: Uint8Array): boolean {
   if (relayPolicy !== "nonce") return false;
-  const script = task.coin("maker").contractScript(contractOf(task.state, "makerPayment"));
-  const said = chain.unfound?.(script) ?? null;
-  if (said !== null) return said === "claimed";
   const spentBy = chain.outputs(script).find(({ txid }) => txid === task.state.facts.makerPayment?.txid)?.spentBy;
   return spentBy != null && chain.tx(spentBy.txid) === undefined;
 }
