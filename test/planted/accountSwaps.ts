@@ -85,8 +85,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment that never left is sent while its swap waits, though nobody sees what it is for",
     NEEDS,
-    "unseen: isOpen && !fact ? tx.txid : null }",
+    "unseen: isOpen && !fact?.block ? tx.txid : null }",
     "unseen: null }",
+    "test/sim/accountUnseenPayment.test.ts",
+  ),
+  bug(
+    "a payment that a node took and dropped is sent while its swap waits, though nobody sees what it is for",
+    NEEDS,
+    "unseen: isOpen && !fact?.block ? tx.txid : null }",
+    "unseen: isOpen && !fact ? tx.txid : null }",
     "test/sim/accountUnseenPayment.test.ts",
   ),
   bug(

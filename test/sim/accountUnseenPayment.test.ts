@@ -12,14 +12,19 @@ const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
 let t: AccountWorld;
 afterEach(() => t.world.close());
 
-/** A taker that died right after the mark of its payment, and a maker whose own has gone with a reorganisation and that is away. */
-async function diedAtMark(): Promise<{ readonly uuid: string; readonly before: ReturnType<typeof books>; readonly isPaid: () => boolean }> {
+/**
+ * A taker that died right after the mark of its payment, or once a node had taken that and dropped it, and a maker whose own has gone with a reorganisation and
+ * that is away.
+ */
+async function diedAt(
+  step: "tx_attempted" | "tx_seen",
+): Promise<{ readonly uuid: string; readonly before: ReturnType<typeof books>; readonly isPaid: () => boolean }> {
   t = await accountWorld({ seed: 20_261_129, pollMs: 15_000 });
   const { maker, taker, world } = t;
   const before = books(t);
   let died = false;
   taker.storeFault = (_uuid, { event }) => {
-    if (died || event.type !== "tx_attempted" || event.slot !== "takerPayment") return undefined;
+    if (died || event.type !== step || event.slot !== "takerPayment") return undefined;
     died = true;
     return "crash_after";
   };
@@ -33,16 +38,18 @@ async function diedAtMark(): Promise<{ readonly uuid: string; readonly before: R
   const depth = chain.state.tip.height - height + 1;
   chain.reorg({ depth, blocks: depth + 1, forget: [idOf("makerPayment")] });
   const accounts = world.accountChain(ETH);
+  accounts.pool.remove(idOf("takerPayment"));
   return { uuid, before, isPaid: () => accounts.find(idOf("takerPayment")) !== undefined };
 }
 
 test.each([
-  ["the swap goes on once it runs, and the maker's is back", 5, "success success"],
-  ["past the time of the maker's both are taken back", 10, "cancelled cancelled"],
+  ["that never left", "the swap goes on once it runs, and the maker's is back", "tx_attempted", 5, "success success"],
+  ["that never left", "past the time of the maker's both are taken back", "tx_attempted", 10, "cancelled cancelled"],
+  ["that a node took and dropped", "the swap goes on once it runs, and the maker's is back", "tx_seen", 5, "success success"],
 ] as const)(
-  "a taker's payment that never left stays home while its swap waits for its other coin, where nobody sees the maker's: %s",
-  async (_, minutes, ends) => {
-    const { uuid, before, isPaid } = await diedAtMark();
+  "a taker's payment %s stays home while its swap waits for its other coin, where nobody sees the maker's: %s",
+  async (_, __, step, minutes, ends) => {
+    const { uuid, before, isPaid } = await diedAt(step);
     const { maker, taker, world } = t;
     await taker.start(NO_UTXO);
     await world.advance((minutes * HOUR_MS) / 60);

@@ -28,8 +28,8 @@ export type Spend = {
   readonly until: number | null;
 };
 /**
- * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen to
- * have, which is sent only where nodes have it; null of all else.
+ * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that was seen in no
+ * block, which is sent only where nodes have it; null of all else.
  */
 type Entrusted = {
   readonly raw: Uint8Array;
@@ -153,8 +153,8 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null, unseen: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
     const isOpen = slot === payment && !isPaidFor(s);
-    // What was proven of the other side when its mark was stored may have gone since.
-    return [{ raw: fromHex(tx.raw), until: isOpen ? notAfter : null, spend, unseen: isOpen && !fact ? tx.txid : null }];
+    // What was proven of the other side when its mark was stored may have gone since, and a node that took it may have dropped it.
+    return [{ raw: fromHex(tx.raw), until: isOpen ? notAfter : null, spend, unseen: isOpen && !fact?.block ? tx.txid : null }];
   });
 }
 
