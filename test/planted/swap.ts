@@ -502,9 +502,23 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund that was signed before the claim came into a block leaves at the next start",
     PUBLISH,
-    "if (slot === ownRefund(role) && isPaidOut(task, sinceSec)) {",
-    "if (slot === ownRefund(role) && isPaidOut(task, sinceSec) && !first.attempted) {",
+    "isPaidOut(task, sinceSec)) {",
+    "isPaidOut(task, sinceSec) && !first.attempted) {",
     OUTBOX,
+  ),
+  bug(
+    "a refund that stays home because the claim is in a block goes along with its child",
+    PUBLISH,
+    '(slot === ownRefund(role) || slot === "refundChild")',
+    "slot === ownRefund(role)",
+    "src/app/swap/duties/publish.test.ts",
+  ),
+  bug(
+    "servers that are visited get a refund while the claim is in a block",
+    "src/app/swap/duties/guardedContracts.ts",
+    "isOwn && isPaidOut(task, this.#sinceSec) ? []",
+    "isOwn && isPaidOut(task, this.#sinceSec) && !isOwn ? []",
+    GUARDED_TEST,
   ),
   bug(
     "a refund that stays home because the claim is in a block holds up its account",

@@ -7,7 +7,11 @@ import { GuardedContracts } from "./guardedContracts.ts";
 const KEY = `02${"ab".repeat(32)}`;
 
 /** A taker that has paid; a transaction carries the secret where its first byte is 1. */
-function begin(finished: Outcome | null = null): {
+function begin(
+  finished: Outcome | null = null,
+  own: object = {},
+  isClaimMined = false,
+): {
   readonly guarded: GuardedContracts;
   readonly guards: Guard[];
   readonly woken: () => number;
@@ -21,12 +25,14 @@ function begin(finished: Outcome | null = null): {
       return () => undefined;
     },
     calm: () => void calmed++,
+    tx: (txid: string) => (isClaimMined && txid === "claim" ? { txid, block: { height: 1, hash: "h" } } : undefined),
   };
   const coin = {
     chain,
     contractScript: () => new Uint8Array(23),
     sameInputs: (raw: Uint8Array) => (raw[0] ?? 0) > 1,
     isSigned: (raw: Uint8Array) => raw[0] === 3,
+    spends: () => true,
     findSecret: ({ raw }: { readonly raw: Uint8Array }) => (raw[0] === 1 ? new Uint8Array(32) : null),
   };
   const state = {
@@ -42,11 +48,12 @@ function begin(finished: Outcome | null = null): {
     negotiated: { secretHash: "ab".repeat(20), theirStartedAt: 1_000, makerCoinPub: KEY, takerCoinPub: KEY },
     finished,
     secret: null,
-    own: { fee: { attempted: true }, takerPayment: { attempted: true, raw: "" } },
+    own: { fee: { attempted: true }, takerPayment: { attempted: true, raw: "" }, ...own },
     facts: {},
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
-  const task = { state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
+  const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => 2_000 };
+  const task = { ...seen, state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
   return { guarded: new GuardedContracts(task), guards, woken: () => woken, calmed: () => calmed };
 }
 
@@ -88,4 +95,15 @@ test.each([
   const { guarded, calmed } = begin(finished);
   for (let look = 0; look < 3; look++) guarded.update();
   expect(calmed()).toBe(count);
+});
+
+test("servers that are visited get no refund while a block has the own claim", () => {
+  const sent = (txid: string) => ({ txid, raw: "04", attempted: true });
+  const given = (isClaimMined: boolean): readonly string[] => {
+    const { guarded, guards } = begin(null, { makerPaymentSpend: sent("claim"), takerPaymentRefund: sent("refund") }, isClaimMined);
+    guarded.update();
+    const [, own] = guards;
+    return own?.spends?.().flatMap((form) => form.map(({ txid }) => txid)) ?? [];
+  };
+  expect([given(false), given(true)]).toEqual([["refund"], []]);
 });

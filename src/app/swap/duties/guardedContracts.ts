@@ -4,6 +4,7 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { isPaidOut } from "./claimAndRefund.ts";
 import { ownPayments } from "./paymentAtVisits.ts";
 import { isFormOf, ownSpends } from "./paymentForms.ts";
 
@@ -17,6 +18,8 @@ const MAX_FORMS_TOLD = 2;
 export class GuardedContracts {
   readonly #task: SwapTask;
   readonly #releases = new Map<PaymentSlot, () => void>();
+  /** Since when this run waits, unix seconds. */
+  readonly #sinceSec: number;
   #isCalm = false;
   /** The first of each contract: one is enough, and whoever has the secret can make more. */
   readonly #shown = new Map<PaymentSlot, ShownTx>();
@@ -27,6 +30,7 @@ export class GuardedContracts {
 
   constructor(task: SwapTask) {
     this.#task = task;
+    this.#sinceSec = task.nowSec();
   }
 
   update(): void {
@@ -99,7 +103,9 @@ export class GuardedContracts {
     };
     const isOwn = payment === ownPayment(task.state.terms.role);
     const payments = isOwn ? { payments: () => ownPayments(task) } : {};
-    const guard = { dueSec: contract.lock, onTx, spends: () => ownSpends(task, payment), ...payments };
+    // Connected servers get no refund then either (`publish`).
+    const spends = () => (isOwn && isPaidOut(task, this.#sinceSec) ? [] : ownSpends(task, payment));
+    const guard = { dueSec: contract.lock, onTx, spends, ...payments };
     return coin.chain.guard?.(coin.contractScript(contract), guard) ?? (() => undefined);
   }
 }

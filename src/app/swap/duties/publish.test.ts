@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { swapTerms } from "../../../../test/fakes/swapTerms.ts";
-import type { SwapEvent } from "../../../core/swap/events.ts";
+import type { Slot, SwapEvent } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -86,4 +86,31 @@ test("an unsent fee that holds up its account gives its nonce back while the oth
 
 test("a fee whose nonce is used stays in a log that lacks that it left, while the other coin's daemon is behind: a second one would be paid", async () => {
   expect(await feeInOutage(false)).toEqual(["waits"]);
+});
+
+test("a child of a refund that stays home because a block has the own claim is not sent either: the refund would go along", async () => {
+  const sent = (slot: Slot, txid: string): readonly SwapEvent[] => [
+    { type: "tx_signed", slot, txid, raw: txid, notAfter: null },
+    { type: "tx_attempted", slot },
+  ];
+  const events: readonly SwapEvent[] = [
+    { type: "started", terms: swapTerms("maker") },
+    ...sent("takerPaymentSpend", "c1"),
+    ...sent("makerPaymentRefund", "d1"),
+    ...sent("refundChild", "e1"),
+  ];
+  const coin = {
+    relayPolicy: "nonce",
+    chain: { tx: (txid: string) => (txid === "c1" ? { txid, block: { height: 1, hash: "h" } } : undefined) },
+  };
+  const task = {
+    state: fold(events),
+    coin: () => coin,
+    covered: new Set(["maker", "taker"]),
+    doubted: { has: () => false },
+    nowSec: () => 0,
+    seen: () => ({}),
+    news: () => Promise.reject(new Error("waits")),
+  } as unknown as SwapTask;
+  await expect(publish(task, "refundChild", new AbortController().signal)).rejects.toThrow("waits");
 });

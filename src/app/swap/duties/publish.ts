@@ -72,8 +72,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       await task.news(seen, LOOK_MS, signal);
       continue;
     }
-    // It was signed when the claim was in no block, before a start, perhaps.
-    if (slot === ownRefund(role) && isPaidOut(task, sinceSec)) {
+    // It was signed when the claim was in no block, before a start, perhaps. With a child goes what it is built on.
+    if ((slot === ownRefund(role) || slot === "refundChild") && isPaidOut(task, sinceSec)) {
       await task.news(seen, LOOK_MS, signal);
       continue;
     }
