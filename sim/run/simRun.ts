@@ -292,7 +292,8 @@ class Runner {
   #isOver(lastMs: number): boolean {
     const { clock } = this.world;
     const nowMs = clock.nowMs();
-    if (this.watch.book.open.size > 0) this.#lastOpenMs = nowMs;
+    const { open, undone } = this.watch.book;
+    if (open.size + undone.size > 0) this.#lastOpenMs = nowMs;
     return nowMs > lastMs && nowMs > this.#lastOpenMs + AFTER_MS && this.#carry?.isAnyDown === false;
   }
 

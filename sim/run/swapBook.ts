@@ -1,4 +1,4 @@
-import type { Role, Slot, StoredEvent, SwapEvent, SwapTerms } from "../../src/core/swap/events.ts";
+import { ownClaim, type Role, type Slot, type StoredEvent, type SwapEvent, type SwapTerms } from "../../src/core/swap/events.ts";
 import { begin, type SwapState, step, versionsOf } from "../../src/core/swap/swapState.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SqlStatement } from "../../src/ports/sql.ts";
@@ -65,6 +65,8 @@ export class SwapBook {
   readonly #bySlot = new Map<string, string[]>();
   /** Swaps with a side that is not finished. */
   readonly open = new Set<string>();
+  /** Swaps with a side that has its success from a claim which a reorganisation took: its node goes on until that is there again, or decides otherwise. */
+  readonly undone = new Set<string>();
 
   /** @returns the events the batch made durable */
   onStored(
@@ -130,6 +132,11 @@ export class SwapBook {
     const over = Object.values(swap.sides).every((s) => s.finishedMs !== null);
     if (over) this.open.delete(swap.uuid);
     else this.open.add(swap.uuid);
+    const undone = Object.values(swap.sides).some(({ role, state, isForgotten }) => {
+      return !isForgotten && state.finished === "success" && !state.facts[ownClaim(role)];
+    });
+    if (undone) this.undone.add(swap.uuid);
+    else this.undone.delete(swap.uuid);
   }
 
   /** A node's disk went back to an older state: its sides are what that has. */
