@@ -9,7 +9,7 @@ export function createChainOpener(deps: ElectrumChainDeps): OpenChain {
   const credit = new ServerCredit();
   return async (entry, kind, source, rescan) => {
     if (rescan) await forgetChain(deps.db, entry.ticker);
-    if (source.kind === "daemon") return openDaemonChain(entry, kind, source.address, deps);
+    if (source.kind === "daemon") return openDaemonChain(entry, kind, source, deps);
     // Loaded for the first coin that needs it.
     const { openElectrum } = await import("./openElectrum.ts");
     return openElectrum(entry, kind, source, { ...deps, credit });

@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
-import { createDaemonClient, type DaemonEndpoint } from "../adapters/jsonRpc/daemonClient.ts";
+import { createDaemonClient, type DaemonClient, type DaemonEndpoint } from "../adapters/jsonRpc/daemonClient.ts";
 import { daemonConfSentence, readDaemonConf } from "../adapters/jsonRpc/daemonConf.ts";
 import { parseDaemonUrl } from "../adapters/jsonRpc/daemonUrl.ts";
+import { createLateClient } from "../adapters/jsonRpc/lateClient.ts";
 import { openChainStore } from "../adapters/sqlite/chainStore.ts";
 import { openUtxoRpcChain } from "../adapters/utxoRpc/utxoRpcChain.ts";
-import type { DaemonAddress, OpenChainError } from "../app/coin/utxoOpener.ts";
+import type { ChainSource, DaemonAddress, OpenChainError } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
@@ -14,6 +15,8 @@ import type { Log } from "../ports/log.ts";
 import type { SqlDatabase } from "../ports/sql.ts";
 
 export type DaemonChainDeps = { readonly clock: Clock; readonly log: Log; readonly db: SqlDatabase };
+
+type DaemonSource = Extract<ChainSource, { readonly kind: "daemon" }>;
 
 /** Looks at a daemon that is on this machine this often, ms. */
 const LOCAL_POLL_MS = 500;
@@ -53,20 +56,27 @@ async function fromConfFile(entry: CoinEntry): Promise<Result<DaemonEndpoint, Op
     : err({ kind: "DaemonConfig", path: "path" in found.error ? found.error.path : "", reason: daemonConfSentence(found.error) });
 }
 
+/** Or why there is none, a sentence. */
+async function loginOf(entry: CoinEntry): Promise<Result<DaemonEndpoint, string>> {
+  const found = await fromConfFile(entry);
+  return found.ok ? found : err(found.error.reason);
+}
+
 /** Opens the index of a coin over its daemon: explicit address, or the daemon's own conf file as KDF's native mode does. */
 export async function openDaemonChain(
   entry: CoinEntry,
   kind: UtxoKind,
-  address: DaemonAddress | undefined,
+  { address, mayComeLater }: DaemonSource,
   deps: DaemonChainDeps,
 ): Promise<Result<UtxoChainWithHistory, OpenChainError>> {
   const endpoint = await endpointOf(entry, address);
-  if (!endpoint.ok) return endpoint;
+  if (!endpoint.ok && !(mayComeLater && endpoint.error.kind === "DaemonConfig")) return endpoint;
   const renewed = async (): Promise<DaemonEndpoint | null> => {
     const found = await fromConfFile(entry);
     return found.ok ? found.value : null;
   };
-  const client = createDaemonClient(endpoint.value, deps.clock, address ? {} : { renewed });
+  const open = (at: DaemonEndpoint): DaemonClient => createDaemonClient(at, deps.clock, address ? {} : { renewed });
+  const client = endpoint.ok ? open(endpoint.value) : createLateClient(() => loginOf(entry), open);
   const mode = entry.raw.estimate_fee_mode;
   const chain = await openUtxoRpcChain({
     ticker: entry.ticker,

@@ -1547,6 +1547,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/coinsApi.test.ts",
   ),
   bug(
+    "a coin whose daemon has left no login yet is not kept for swaps",
+    "src/app/coin/utxoOpener.ts",
+    "mayComeLater: keep }",
+    "mayComeLater: false }",
+    "src/main/openDaemonChain.test.ts",
+  ),
+  bug(
     "a coin is given up because its daemon starts later than the node",
     "src/app/coin/comingBack.ts",
     'return error.kind === "DaemonConfig" ? error.reason : null;',

@@ -149,7 +149,7 @@ export class CoinRegistry {
       this.#shelf.opening.set(ticker, chain);
       opened = chain;
     };
-    const made = await openUtxoCoin({ ...this.#deps, shelf: this.#shelf }, entry, request, onChain, signal);
+    const made = await openUtxoCoin({ ...this.#deps, shelf: this.#shelf }, entry, request, this.#kept.isWaitedFor(ticker), onChain, signal);
     if (!made.ok) return made;
     const { coin, away } = made.value;
     const isWaitedFor = away !== null && this.#kept.isWaitedFor(ticker);

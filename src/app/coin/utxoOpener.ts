@@ -40,9 +40,12 @@ export type ElectrumServers = {
   readonly maxConnected: number | undefined;
 };
 
-/** What a coin's chain is followed through. `address` undefined: the daemon of this machine. */
+/**
+ * What a coin's chain is followed through. `address` undefined: the daemon of this machine. `mayComeLater`: where that has left no login yet
+ * it is a backend that is away; else the chain is refused.
+ */
 export type ChainSource =
-  | { readonly kind: "daemon"; readonly address: DaemonAddress | undefined }
+  | { readonly kind: "daemon"; readonly address: DaemonAddress | undefined; readonly mayComeLater: boolean }
   | ({ readonly kind: "electrum" } & ElectrumServers);
 
 /** The daemon or the servers cannot be reached with what is known of them. */
@@ -111,6 +114,7 @@ export type OpenedCoin = { readonly coin: UtxoCoin; readonly away: string | null
 /**
  * Opens a coin over its backend, and waits for its first balance a while.
  *
+ * @param keep it is wanted for swaps that wait for it, also while its backend is away
  * @param onChain told the chain as soon as there is one, long before the coin can be used
  * @throws Aborted when `signal` fires
  */
@@ -118,6 +122,7 @@ export async function openUtxoCoin(
   deps: UtxoOpenerDeps & { readonly shelf: Pick<CoinShelf, "coins"> },
   entry: CoinEntry,
   request: UtxoEnable,
+  keep: boolean,
   onChain: (chain: OpenedChain) => void,
   signal: AbortSignal,
 ): Promise<Result<OpenedCoin, UtxoEnableError>> {
@@ -131,7 +136,9 @@ export async function openUtxoCoin(
     return err({ kind: "NotSupported", coin: ticker, reason: OTHER_ADDRESS });
   const problem = electrum && serversProblem(electrum);
   if (problem) return err({ kind: "BadServers", reason: problem });
-  const source: ChainSource = electrum ? { kind: "electrum", ...electrum } : { kind: "daemon", address: request.daemon };
+  const source: ChainSource = electrum
+    ? { kind: "electrum", ...electrum }
+    : { kind: "daemon", address: request.daemon, mayComeLater: keep };
   const chain = await deps.openChain(entry, kind.value, source, request.rescan ?? false);
   if (!chain.ok) return chain;
   onChain(chain.value);
