@@ -1547,6 +1547,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/coinsApi.test.ts",
   ),
   bug(
+    "a coin of the last run is given up because a disk failed once",
+    "src/app/coin/comingBack.ts",
+    'return batch.length > 1 ? "refused" : { again: true, why: null };',
+    "return OVER;",
+    "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
     "a coin whose daemon has left no login yet is not kept for swaps",
     "src/app/coin/utxoOpener.ts",
     "mayComeLater: keep }",

@@ -151,13 +151,25 @@ test("a platform coin that was put aside comes back aside and for its tokens alo
   expect([other.asides, other.closed]).toEqual([["ETH"], []]);
 });
 
-test("an enabling that throws ends its coin's tries, and no other's", async () => {
-  const { clock, asked } = world([coin("ETH"), coin("T")], (name) => {
-    if (name === "ETH") throw new Error("a broken promise");
+test("an enabling that throws, as when the disk fails, is tried again, and keeps no other coin away", async () => {
+  const { clock, asked, over } = world([coin("ETH"), coin("T")], (name, times) => {
+    if (name === "ETH" && times < 3) throw new Error("disk I/O error");
     return "ok";
   });
   await clock.advance(3_600_000);
-  expect(asked).toEqual(["ETH@0", "T@0"]);
+  expect(asked).toEqual(["ETH@0", "T@0", "ETH@10", "ETH@30"]);
+  expect(over).toEqual(["T", "ETH"]);
+});
+
+test("of tokens whose enabling throws each is tried alone, so that one keeps no other away", async () => {
+  const coins = [coin("ETH"), token("T", "T"), token("U", "T")];
+  const { clock, asked, over } = world(coins, (name, times) => {
+    if (name.includes("U") && times < 2) throw new Error("disk I/O error");
+    return "ok";
+  });
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["ETH@0", "T+U@0", "T@0", "U@0", "U@10"]);
+  expect(over).toEqual(["ETH", "T", "U"]);
 });
 
 test("stopping ends the tries", async () => {

@@ -137,7 +137,8 @@ export class ComingBack {
       if (cause instanceof Aborted && !signal.aborted) return { again: true, why: null };
       if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: first.ticker, error: cause });
       if (signal.aborted) throw cause;
-      return OVER;
+      // As a disk that fails for a while: what swaps wait for must not be missing until the next start.
+      return batch.length > 1 ? "refused" : { again: true, why: null };
     } finally {
       for (const coin of batch) coin.trying = null;
     }
