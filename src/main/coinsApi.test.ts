@@ -41,6 +41,8 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
   const clock = new VirtualClock();
   const store = createActivationStore(openInlineDatabase(":memory:", [ACTIVATION_SCHEMA]));
   const keys = nodeKeys(new Secret("coins of a former run"), false);
+  /** What reading what is stored waits for, and cancelling orders. */
+  const disk = { read: Promise.resolve(), cancelled: Promise.resolve() };
   const chain = new StillChain("DOC");
   chain.trouble = "The daemon is away.";
   const coins = new CoinRegistry({
@@ -50,7 +52,7 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
     prepare: () => undefined,
     beforeClose: async () => undefined,
     usersOf: (coin) => ({ matchingOrders: [], activeSwaps: swaps[coin] ?? [] }),
-    cancelOrdersOf: async (coin) => [`the order of ${coin}`],
+    cancelOrdersOf: (coin) => disk.cancelled.then(() => [`the order of ${coin}`]),
   });
   const tried = new Set<string>();
   /** The registry, before an account chain that is away. */
@@ -64,8 +66,6 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
     wallet: (coin) => coins.wallet(coin),
     entry: (coin) => coins.entry(coin),
   };
-  /** What reading what is stored waits for. */
-  const disk = { read: Promise.resolve() };
   const slowStore = { ...store, all: () => disk.read.then(() => store.all()) };
   const deps = {
     coins: there,
@@ -154,5 +154,25 @@ test("a coin that a second client enables while the first one's disabling is bei
   expect((await api.enable(request("DOC"), new AbortController().signal)).ok).toBe(true);
   readOn();
   expect(await disabling).toMatchObject(ok({ passivized: true }));
+  expect(await atNextStart()).toContain("DOC");
+});
+
+test("a coin that a second client enables while the first one disables it as one still away is there at the next start, too", async () => {
+  const { api, chain, clock, disk, rows, atNextStart } = await startedAnew({});
+  let cancelOn: () => void = () => undefined;
+  disk.cancelled = new Promise((resolve) => {
+    cancelOn = resolve;
+  });
+  const enabling = api.enable(request("DOC"), new AbortController().signal);
+  await clock.advance(0);
+  const disabling = api.disable("DOC", false);
+  await clock.advance(1_000);
+  chain.comeUp();
+  await clock.advance(1_000);
+  expect((await enabling).ok).toBe(true);
+  cancelOn();
+  expect((await disabling).ok).toBe(true);
+  expect(api.active("DOC")?.ticker).toBe("DOC");
+  expect(await rows()).toEqual(ALL);
   expect(await atNextStart()).toContain("DOC");
 });

@@ -73,7 +73,9 @@ export function coinsApi(coins: CoinRegistry, lastCoins: RememberedCoins | null)
         const done = isAway ? await coins.disableAwaited(ticker, lastCoins.beside(ticker), force) : there;
         if (!done.ok) return done;
         const { passivized, tokens } = done.value;
-        const gone = force || !passivized ? [ticker, ...tokens] : [];
+        const all = force || !passivized ? [ticker, ...tokens] : [];
+        // Another client may have enabled it while its orders were being cancelled, and that is remembered.
+        const gone = all.filter((coin) => coins.wallet(coin) === undefined);
         if (passivized) await lastCoins?.setAside(ticker, gone);
         else await lastCoins?.forget(gone);
         return done;

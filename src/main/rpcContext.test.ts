@@ -12,7 +12,11 @@ async function remembered(passivized: boolean, tokens: readonly string[], force:
     setAside: async (coin: string, gone: readonly string[]) => void told.push(["aside", coin, gone]),
     forget: async (coins: readonly string[]) => void told.push(["forget", coins]),
   };
-  const parts = { node: { coins: { disable: async () => ok(done) } }, p2p: null, lastCoins } as unknown as RpcContextParts;
+  const parts = {
+    node: { coins: { disable: async () => ok(done), wallet: () => undefined } },
+    p2p: null,
+    lastCoins,
+  } as unknown as RpcContextParts;
   expect(await createRpcContext(parts).coins.disable("ETH", force)).toEqual(ok(done));
   return told;
 }

@@ -1493,8 +1493,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were disabled with their platform coin come back",
     "src/main/coinsApi.ts",
-    "const gone = force || !passivized ? [ticker, ...tokens] : [];",
-    "const gone = force || !passivized ? [ticker, ...tokens.slice(0, 0)] : [];",
+    "const all = force || !passivized ? [ticker, ...tokens] : [];",
+    "const all = force || !passivized ? [ticker, ...tokens.slice(0, 0)] : [];",
     "src/main/rpcContext.test.ts",
   ),
   bug(
@@ -1544,6 +1544,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/app/coin/lastCoins.ts",
     "    if (this.#deps.coins.wallet(coin)) return;\n",
     "",
+    "src/main/coinsApi.test.ts",
+  ),
+  bug(
+    "a coin that is enabled while its orders are being cancelled is forgotten at the next start",
+    "src/main/coinsApi.ts",
+    "const gone = all.filter((coin) => coins.wallet(coin) === undefined);",
+    "const gone = all;",
     "src/main/coinsApi.test.ts",
   ),
   bug(
