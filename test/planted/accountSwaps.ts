@@ -45,6 +45,13 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a claim that nobody has is sent while its swap waits though the chain would refuse it",
+    "src/app/swap/storedFunds.ts",
+    'if (showsSecret && isHopeless) return "kept";',
+    'if (showsSecret && isHopeless === null) return "kept";',
+    "src/app/swap/waitingSwaps.test.ts",
+  ),
+  bug(
     "an older version of a waiting swap's claim that a pool has is not seen after a start",
     "src/app/coin/evm/evmSwapCoin.ts",
     "for (const { txid } of nonces.othersAt(signed.tx.nonce)) chain.watchTx(txid, 0)",

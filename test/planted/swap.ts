@@ -62,6 +62,13 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
   bug(
+    "after a start the maker is told of a payment for one that a reorganisation took meanwhile",
+    "src/app/swap/duties/paymentAtVisits.ts",
+    'if (!paid?.confirmed || !task.covered.has("maker")) return false;',
+    "if (!paid?.confirmed) return false;",
+    "src/app/swap/duties/paymentAtVisits.test.ts",
+  ),
+  bug(
     "one stored transaction that cannot be read keeps its coin from being enabled",
     "src/app/swap/storedFunds.ts",
     "this.#takeEach(uuid, coin, raws, (raw) => coin.lockInputs(raw));",

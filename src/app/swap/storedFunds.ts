@@ -184,6 +184,7 @@ export class StoredFunds {
   /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
   #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<string | null> {
     let nextMs = Number.NEGATIVE_INFINITY;
+    let isKept = false;
     return async (coin) => {
       const { slot, raws, txids, showsSecret } = spend;
       const [newest = null] = txids.slice(-1);
@@ -194,11 +195,16 @@ export class StoredFunds {
         return null;
       }
       const nowMs = this.#clock.nowMs();
-      if (nowMs < nextMs || !this.#needs.has(uuid)) return newest;
+      if (nowMs < nextMs || !this.#needs.has(uuid)) return isKept ? null : newest;
       nextMs = nowMs + RENEW_MS;
+      isKept = false;
       try {
         if (hasLeft) await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));
-        else return (await this.#renewOrGiveUp(uuid, spend, coin)) ?? newest;
+        else {
+          const renewed = await this.#renewOrGiveUp(uuid, spend, coin);
+          isKept = renewed === "kept";
+          return renewed === "kept" ? null : (renewed ?? newest);
+        }
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
@@ -219,9 +225,9 @@ export class StoredFunds {
     return isThere === true;
   }
 
-  /** @returns the id of the version that was made; null: none was */
-  async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null> {
-    const { slot, raws } = spend;
+  /** @returns the id of the version that was made; null: none was; "kept": it stays home, for the chain would refuse it, and its secret is nobody's but ours */
+  async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null | "kept"> {
+    const { slot, raws, showsSecret } = spend;
     const [newest] = raws.slice(-1);
     const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
     // A cancellation is for its nonce alone.
@@ -231,6 +237,7 @@ export class StoredFunds {
       if (isHopeless) coin.giveUp?.(raw, false);
       else coin.takeBack?.(raw);
     }
+    if (showsSecret && isHopeless) return "kept";
     // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
     const isFit = missed === null ? !isHopeless : isHopeless === false;
     return this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));

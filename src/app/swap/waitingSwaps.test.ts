@@ -258,6 +258,24 @@ test("what the chain would refuse is given up and not made dearer, until it woul
   expect(done).toEqual(["entrusted c1", "stored tx_replaced", "entrusted c2"]);
 });
 
+test("a claim that nobody has is not sent while the chain would refuse it: it would show the secret for nothing, as where its token is paused", async () => {
+  add(SENT);
+  isHopeless = true;
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  await clock.advance(30_000);
+  const atOnce = await renew?.(coin);
+  await clock.advance(10_000);
+  expect([atOnce, await renew?.(coin)]).toEqual([null, null]);
+  isHopeless = false;
+  await clock.advance(30_000);
+  expect(await renew?.(coin)).toBe("c1");
+  // Of one that left somebody may have the secret: it goes on.
+  isHopeless = true;
+  hasLeft = true;
+  await clock.advance(30_000);
+  expect(await renew?.(coin)).toBe("c1");
+});
+
 test("what has missed its nonce is signed anew at the same price once the chain would carry it out, whoever is silent until then", async () => {
   add(SENT);
   hasMissed = true;

@@ -33,6 +33,12 @@ type Case = {
   readonly hasOtherKey?: boolean;
   /** Servers refuse the history of the own contract. */
   readonly isCrowded?: boolean;
+  /** The maker's chain was looked at since the start. */
+  readonly isCovered?: boolean;
+  /** It has the maker's payment now, whatever the log says. */
+  readonly hasTheirs?: boolean;
+  /** What the contract says of a payment that no node shows. */
+  readonly unfound?: string | null;
 };
 
 function given({
@@ -48,19 +54,23 @@ function given({
   hasFee = true,
   hasOtherKey = false,
   isCrowded = false,
+  isCovered = true,
+  hasTheirs = true,
+  unfound = null,
 }: Case): readonly string[] {
   const status = () => ({ state: otherState, tip: { medianTimePastSec: chainSec } });
-  const tx = (txid: string) => ((txid === "fee" ? hasFee : isKnown) ? {} : undefined);
+  const there: Readonly<Record<string, boolean>> = { fee: hasFee, theirs: hasTheirs };
+  const tx = (txid: string) => ((there[txid] ?? isKnown) ? { block: {} } : undefined);
   const crowded = () => (isCrowded ? "read" : null);
-  const chain = { tx, status, crowded, confirmations: () => 0 };
+  const chain = { tx, status, crowded, confirmations: () => 0, unfound: () => unfound };
   const htlcPubkey = fromHex(hasOtherKey ? OTHER_KEY : KEY);
   const coin = { htlcPubkey, spends: () => isBuiltOnFee, sameTx: () => true, contractScript: () => new Uint8Array(23), chain };
   const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY, takerLock: TAKER_LOCK });
-  const known = role === "taker" ? { makerPayment: { confirmed: true } } : {};
+  const known = role === "taker" ? { makerPayment: { txid: "theirs", confirmed: true } } : {};
   const terms = { ...swapTerms(role, { myMakerCoinPub: KEY, myTakerCoinPub: KEY }), dexFeePubkey: "02" };
   const state = { own, facts: { ...known, ...facts }, received: { fee }, terms, negotiated: NEGOTIATED };
   const deps = { makerCoin: coin, takerCoin: coin };
-  const told = { taken: new Set(), lastTimeOf: () => seenAt };
+  const told = { taken: new Set(), lastTimeOf: () => seenAt, covered: new Set(isCovered ? ["maker"] : []) };
   const task = { state, deps, ...told, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
   return ownPayments(task).map(({ txid }) => txid);
 }
@@ -74,6 +84,13 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["a maker's, and the dex fee has gone", { role: "maker", own: { makerPayment: payment }, hasFee: false }, []],
   ["nobody tells whether the maker's stands", { own: { fee, takerPayment: payment }, otherState: "unreachable" }, []],
   ["the maker's has gone", { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined } }, []],
+  ["nobody has looked for the maker's since the start", { own: { fee, takerPayment: payment }, isCovered: false }, []],
+  ["the maker's has gone, which the log does not say yet", { own: { fee, takerPayment: payment }, hasTheirs: false }, []],
+  [
+    "no node shows the maker's, and its contract has it",
+    { own: { fee, takerPayment: payment }, hasTheirs: false, unfound: "unspent" },
+    ["fee", "payment"],
+  ],
   ["it could be neither claimed nor taken back with the keys of now", { own: { fee, takerPayment: payment }, hasOtherKey: true }, []],
   ["what becomes of it would be seen late", { own: { fee, takerPayment: payment }, isCrowded: true }, []],
   ["it would, and the servers show it", { own: { fee, takerPayment: payment }, isCrowded: true, isKnown: true }, ["fee", "payment"]],

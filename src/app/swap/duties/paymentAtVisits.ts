@@ -2,7 +2,7 @@ import { ownPayment } from "../../../core/swap/events.ts";
 import { isPaidFor } from "../../../core/swap/swapState.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
 import { bytesOf } from "../bytesOf.ts";
-import { chainOf } from "../contracts.ts";
+import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { crowdedContract } from "./crowdedContract.ts";
 import { feeGone } from "./fee.ts";
@@ -48,12 +48,21 @@ export function isPaymentUnseen(task: SwapTask): boolean {
  * What was used already is paid for all the same.
  */
 export function isForNothing(task: SwapTask): boolean {
-  const { terms, facts } = task.state;
+  const { terms } = task.state;
   if (!isPaymentUnseen(task)) return false;
   if (otherKey(task) || crowdedContract(task)) return true;
   const { chain } = task.coin(terms.role === "maker" ? "taker" : "maker");
   if (chain.status().state !== "ready") return true;
-  return terms.role === "maker" ? feeGone(task) !== null : !facts.makerPayment?.confirmed;
+  return terms.role === "maker" ? feeGone(task) !== null : !hasMakerPaid(task);
+}
+
+/** Taker: whether the maker's payment stands as its chain is known now; what the log says after a start is of before. */
+function hasMakerPaid(task: SwapTask): boolean {
+  const paid = task.state.facts.makerPayment;
+  if (!paid?.confirmed || !task.covered.has("maker")) return false;
+  const coin = task.coin("maker");
+  if (coin.chain.tx(paid.txid)?.block != null) return true;
+  return coin.chain.unfound?.(coin.contractScript(contractOf(task.state, "makerPayment"))) === "unspent";
 }
 
 /**
