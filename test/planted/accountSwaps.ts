@@ -47,8 +47,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that nobody has is sent while its swap waits though the chain would refuse it",
     "src/app/swap/storedFunds.ts",
-    'if (showsSecret && isHopeless) return "kept";',
-    'if (showsSecret && isHopeless === null) return "kept";',
+    "if (showsSecret && isHopeless) return null;",
+    "if (showsSecret && isHopeless === null) return null;",
     "src/app/swap/waitingSwaps.test.ts",
   ),
   bug(
@@ -264,7 +264,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a cancellation that missed its nonce is sent with the next one",
     FUNDS,
-    'if (missed !== null && slot === "cancel") return null;',
+    'if (missed !== null && slot === "cancel") return before;',
     "",
     WAITING_TEST,
   ),

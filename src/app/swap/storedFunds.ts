@@ -184,10 +184,10 @@ export class StoredFunds {
   /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
   #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<string | null> {
     let nextMs = Number.NEGATIVE_INFINITY;
-    let isKept = false;
+    const [newest = null] = spend.txids.slice(-1);
+    let mayLeave = newest;
     return async (coin) => {
-      const { slot, raws, txids, showsSecret } = spend;
-      const [newest = null] = txids.slice(-1);
+      const { slot, raws, showsSecret } = spend;
       const hasLeft = showsSecret && raws.some((raw) => coin.hasLeft?.(raw));
       if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {
         // Once it is, it is taken back at once.
@@ -195,20 +195,16 @@ export class StoredFunds {
         return null;
       }
       const nowMs = this.#clock.nowMs();
-      if (nowMs < nextMs || !this.#needs.has(uuid)) return isKept ? null : newest;
+      if (nowMs < nextMs || !this.#needs.has(uuid)) return hasLeft ? newest : mayLeave;
       nextMs = nowMs + RENEW_MS;
-      isKept = false;
+      mayLeave = newest;
       try {
         if (hasLeft) await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));
-        else {
-          const renewed = await this.#renewOrGiveUp(uuid, spend, coin);
-          isKept = renewed === "kept";
-          return renewed === "kept" ? null : (renewed ?? newest);
-        }
+        else mayLeave = await this.#renewOrGiveUp(uuid, spend, coin);
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
-      return newest;
+      return mayLeave;
     };
   }
 
@@ -225,22 +221,23 @@ export class StoredFunds {
     return isThere === true;
   }
 
-  /** @returns the id of the version that was made; null: none was; "kept": it stays home, for the chain would refuse it, and its secret is nobody's but ours */
-  async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null | "kept"> {
-    const { slot, raws, showsSecret } = spend;
+  /** @returns the id of the version that may leave; null: none, for the chain would refuse it, and its secret is nobody's but ours */
+  async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null> {
+    const { slot, raws, txids, showsSecret } = spend;
     const [newest] = raws.slice(-1);
+    const [before = null] = txids.slice(-1);
     const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
     // A cancellation is for its nonce alone.
-    if (missed !== null && slot === "cancel") return null;
+    if (missed !== null && slot === "cancel") return before;
     const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
     for (const raw of raws) {
       if (isHopeless) coin.giveUp?.(raw, false);
       else coin.takeBack?.(raw);
     }
-    if (showsSecret && isHopeless) return "kept";
+    if (showsSecret && isHopeless) return null;
     // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
     const isFit = missed === null ? !isHopeless : isHopeless === false;
-    return this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
+    return (await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit))) ?? before;
   }
 
   /**
