@@ -81,13 +81,10 @@ async function scanUtxoSet(
   if (!pegOuts.ok) return pegOuts;
   const outputs: StoredOutput[] = [];
   for (const u of unspents) {
-    if (pegOuts.value.has(u.txid)) {
-      outputs.push({ ...storedOutput(u), coinbase: true });
-      continue;
-    }
-    const coinbase = u.coinbase === undefined ? await coinbaseOf(calls, u) : ok(u.coinbase);
+    const isKnown = pegOuts.value.has(u.txid) ? true : u.coinbase;
+    const coinbase = isKnown === undefined ? await coinbaseOf(calls, u) : ok(isKnown);
     if (!coinbase.ok) return coinbase;
-    outputs.push({ ...storedOutput(u), coinbase: coinbase.value });
+    outputs.push({ txid: u.txid, vout: u.vout, value: u.value, script: fromHex(u.script), coinbase: coinbase.value });
   }
   const read = (ctx: SyncContext): Facts => {
     const seenAtMs = ctx.clock.nowMs();
@@ -104,8 +101,6 @@ async function scanUtxoSet(
   };
   return ok({ at: { height, hash: bestBlock }, read });
 }
-
-const storedOutput = (u: Unspent) => ({ txid: u.txid, vout: u.vout, value: u.value, script: fromHex(u.script) });
 
 /**
  * What Litecoin's extension block paid so lately that it cannot be spent yet: a daemon's set of unspent outputs does not tell it from what others paid.
