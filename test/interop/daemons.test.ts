@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ended, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
+import { ended, expectEndedWell, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
 import { isSkipped, skipReason } from "./support/programs.ts";
 import { withRealChains } from "./support/realNetwork.ts";
 import { BTC, LTC, startLitecoin } from "./support/regtestChains.ts";
@@ -40,8 +40,6 @@ test.skipIf(isSkipped)(`litecoind restarted in the middle of a swap: nothing is 
     const uuid = await match(maker, taker, TRADE);
     await locked;
     await ltc.restart();
-    const done = await ended(maker, taker, uuid);
-    expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-    expectTraded(TRADE, before, await sidesOf(maker, taker, BOTH));
+    await expectEndedWell({ maker, taker, trade: TRADE, before, uuid });
   });
 });

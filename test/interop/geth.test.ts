@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ended, endedAt, expectChange, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
+import { endedAt, expectChange, expectEndedWell, match, sidesOf } from "../e2e/support/trade.ts";
 import { ETH, TOKEN } from "./support/accountNetwork.ts";
 import { withGethNetwork } from "./support/gethNetwork.ts";
-import { ALL, expectAllTraded, TRADES } from "./support/sixTrades.ts";
+import { ALL, expectSixTrades } from "./support/sixTrades.ts";
 
 const BOTH_ON_GETH = { base: ETH, rel: TOKEN, price: "1.5", volume: "4", taken: "4", by: "buy" } as const;
 const GAS = "0.1";
@@ -17,15 +17,7 @@ const event = (type: string, slot: string) => ({ event: "swap_event", type, slot
 
 test("geth: UTXO, ETH and ERC-20 swap for each other in all directions, all six swaps at once from one account", async () => {
   await withGethNetwork({}, async ({ node }) => {
-    const [maker, taker] = [node("maker"), node("taker")];
-    const before = await sidesOf(maker, taker, ALL);
-    const uuids: string[] = [];
-    for (const trade of TRADES) uuids.push(await match(maker, taker, trade));
-    for (const [i, uuid] of uuids.entries()) {
-      const done = await ended(maker, taker, uuid);
-      expect([done.maker.is_success, done.taker.is_success], `${TRADES[i]?.base} for ${TRADES[i]?.rel}`).toEqual([true, true]);
-    }
-    expectAllTraded(before, await sidesOf(maker, taker, ALL));
+    await expectSixTrades(node("maker"), node("taker"));
   });
 });
 
@@ -37,9 +29,7 @@ test("geth is restarted amid a swap: nothing is lost", async () => {
     const uuid = await match(maker, taker, BOTH_ON_GETH);
     await paying;
     await geth.restart();
-    const done = await ended(maker, taker, uuid);
-    expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-    expectTraded(BOTH_ON_GETH, before, await sidesOf(maker, taker, ALL), GAS);
+    await expectEndedWell({ maker, taker, trade: BOTH_ON_GETH, before, uuid }, GAS);
   });
 });
 
@@ -51,9 +41,7 @@ for (const slot of ["makerPayment", "takerPayment"] as const) {
       const confirmed = logs.next(slot === "makerPayment" ? "taker" : "maker", event("tx_confirmed", slot));
       const uuid = await match(maker, taker, BOTH_ON_GETH);
       await geth.reorg(Number((await confirmed).height));
-      const done = await ended(maker, taker, uuid);
-      expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-      expectTraded(BOTH_ON_GETH, before, await sidesOf(maker, taker, ALL), GAS);
+      await expectEndedWell({ maker, taker, trade: BOTH_ON_GETH, before, uuid }, GAS);
     });
   });
 }
@@ -66,9 +54,7 @@ test("geth takes nothing below ten times the usual price when the maker claims: 
     const uuid = await match(maker, taker, BOTH_ON_GETH);
     await signed;
     await geth.restart(["--miner.gasprice", DEAR]);
-    const done = await ended(maker, taker, uuid);
-    expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-    expectTraded(BOTH_ON_GETH, before, await sidesOf(maker, taker, ALL), GAS);
+    await expectEndedWell({ maker, taker, trade: BOTH_ON_GETH, before, uuid }, GAS);
   });
 });
 

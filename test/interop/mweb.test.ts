@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type DevNode, until } from "../../src/devnet/devnet.ts";
 import type { TestNetwork } from "../e2e/support/network.ts";
-import { ended, expectChange, expectTraded, match, sidesOf, wealthOf } from "../e2e/support/trade.ts";
+import { expectChange, expectEndedWell, expectTradedWell, match, sidesOf, wealthOf } from "../e2e/support/trade.ts";
 import { MWEB_LTC, type MwebChain, startMwebLitecoin } from "./support/mwebLitecoin.ts";
 import { isSkipped, skipReason } from "./support/programs.ts";
 import { withRealChains } from "./support/realNetwork.ts";
@@ -55,14 +55,7 @@ test.skipIf(isSkipped)(
         { maker, taker, trade: { base: LTC, rel: BTC.coin, price: "0.5", volume: "4", taken: "3", by: "buy" } },
         { maker: taker, taker: maker, trade: { base: BTC.coin, rel: LTC, price: "3", volume: "0.3", taken: "0.3", by: "sell" } },
       ] as const;
-      for (const { maker: m, taker: t, trade } of steps) {
-        const before = await sidesOf(m, t, BOTH);
-        const uuid = await match(m, t, trade);
-        const done = await ended(m, t, uuid);
-        expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-        expectTraded(trade, before, await sidesOf(m, t, BOTH));
-        await m.rpc.call("cancel_all_orders", { cancel_by: { type: "All" } });
-      }
+      for (const { maker: m, taker: t, trade } of steps) await expectTradedWell(m, t, trade, BOTH);
       const blocks = await lastBlocks(ltc, SEEN_BLOCKS);
       expect(Math.max(...blocks.map((b) => b.kernels))).toBeGreaterThan(0);
       expect(Math.max(...blocks.map((b) => b.last.vin.length))).toBeGreaterThan(1);
@@ -85,9 +78,7 @@ test.skipIf(isSkipped)(
       await kill("taker");
       await ltc.reorg(Number(height));
       const again = await revive("taker");
-      const done = await ended(maker, again, uuid);
-      expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-      expectTraded(trade, before, await sidesOf(maker, again, BOTH));
+      await expectEndedWell({ maker, taker: again, trade, before, uuid });
     });
   },
 );

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { ended, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
+import { test } from "vitest";
+import { expectTradedWell } from "../e2e/support/trade.ts";
 import { isSkipped, skipReason } from "./support/programs.ts";
 import { withRealChains } from "./support/realNetwork.ts";
 import { BTC, LTC } from "./support/regtestChains.ts";
@@ -15,13 +15,6 @@ test.skipIf(isSkipped)(`litecoind and btcd: swaps complete in both directions, b
       { maker, taker, trade: { base: BTC.coin, rel: LTC.coin, price: "4", volume: "1", taken: "0.5", by: "sell" } },
       { maker: taker, taker: maker, trade: { base: BTC.coin, rel: LTC.coin, price: "3", volume: "0.3", taken: "0.3", by: "buy" } },
     ] as const;
-    for (const { maker: m, taker: t, trade } of steps) {
-      const before = await sidesOf(m, t, BOTH);
-      const uuid = await match(m, t, trade);
-      const done = await ended(m, t, uuid);
-      expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-      expectTraded(trade, before, await sidesOf(m, t, BOTH));
-      await m.rpc.call("cancel_all_orders", { cancel_by: { type: "All" } });
-    }
+    for (const { maker: m, taker: t, trade } of steps) await expectTradedWell(m, t, trade, BOTH);
   });
 });

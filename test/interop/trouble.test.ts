@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ended, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
+import { ended, expectEndedWell, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
 import { isSkipped, skipReason } from "./support/programs.ts";
 import { withRealChains } from "./support/realNetwork.ts";
 import { BTC, LTC } from "./support/regtestChains.ts";
@@ -27,9 +27,7 @@ for (const name of ["litecoind", "btcd"] as const) {
           const confirmed = logs.next(waits, { event: "swap_event", type: "tx_confirmed", slot });
           const uuid = await match(maker, taker, trade);
           await struck.reorg(Number((await confirmed).height));
-          const done = await ended(maker, taker, uuid);
-          expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-          expectTraded(trade, before, await sidesOf(maker, taker, BOTH));
+          await expectEndedWell({ maker, taker, trade, before, uuid });
         });
       },
     );

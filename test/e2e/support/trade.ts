@@ -70,6 +70,29 @@ export function ended(
   );
 }
 
+/** A swap that was begun: who trades, and what both had before. */
+export type Begun = {
+  readonly maker: DevNode;
+  readonly taker: DevNode;
+  readonly trade: Trade;
+  readonly before: Sides;
+  readonly uuid: string;
+};
+
+/** Fails unless the swap ends well on both sides, and nothing but the trade and fees of at most `minerFees` has changed hands. */
+export async function expectEndedWell({ maker, taker, trade, before, uuid }: Begun, minerFees?: string): Promise<void> {
+  const done = await ended(maker, taker, uuid);
+  expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
+  expectTraded(trade, before, await sidesOf(maker, taker, [...before.maker.keys()]), minerFees);
+}
+
+/** One trade from the maker's order to its end. */
+export async function expectTradedWell(maker: DevNode, taker: DevNode, trade: Trade, coins: readonly string[]): Promise<void> {
+  const before = await sidesOf(maker, taker, coins);
+  await expectEndedWell({ maker, taker, trade, before, uuid: await match(maker, taker, trade) });
+  await maker.rpc.call("cancel_all_orders", { cancel_by: { type: "All" } });
+}
+
 /** One side has come to an end. */
 export function endedAt(node: DevNode, uuid: string, timeoutMs = SWAP_MS): Promise<SwapStatus> {
   return until(

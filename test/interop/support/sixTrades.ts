@@ -1,5 +1,7 @@
+import { expect } from "vitest";
 import { decimal, mul, toDecimalString } from "../../../src/core/money/rational.ts";
-import { expectChange, type Sides, type Trade } from "../../e2e/support/trade.ts";
+import type { DevNode } from "../../../src/devnet/devnet.ts";
+import { ended, expectChange, match, type Sides, sidesOf, type Trade } from "../../e2e/support/trade.ts";
 import { ETH, TOKEN, UTXO } from "./accountNetwork.ts";
 
 export const ALL = [UTXO, ETH, TOKEN];
@@ -7,7 +9,7 @@ export const ALL = [UTXO, ETH, TOKEN];
 const FEES = { [UTXO]: "0.01", [ETH]: "0.05", [TOKEN]: "0.02" };
 
 /** Every ordered pair; no two amounts alike, so that sums tell which of them moved. */
-export const TRADES: readonly Trade[] = [
+const TRADES: readonly Trade[] = [
   { base: UTXO, rel: ETH, price: "0.5", volume: "2", taken: "2", by: "buy" },
   { base: ETH, rel: UTXO, price: "0.25", volume: "8", taken: "8", by: "sell" },
   { base: UTXO, rel: TOKEN, price: "3", volume: "1", taken: "1", by: "sell" },
@@ -26,10 +28,22 @@ function gains(): Record<string, number> {
   return sum;
 }
 
-export function expectAllTraded(before: Sides, after: Sides): void {
+function expectAllTraded(before: Sides, after: Sides): void {
   for (const [coin, gain] of Object.entries(gains())) {
     const fees = FEES[coin as keyof typeof FEES];
     expectChange("the maker", coin, before.maker, after.maker, String(gain), coin === TOKEN ? "0" : fees);
     expectChange("the taker", coin, before.taker, after.taker, String(-gain), fees);
   }
+}
+
+/** All six at once from one account of each side, each to its end. */
+export async function expectSixTrades(maker: DevNode, taker: DevNode): Promise<void> {
+  const before = await sidesOf(maker, taker, ALL);
+  const uuids: string[] = [];
+  for (const trade of TRADES) uuids.push(await match(maker, taker, trade));
+  for (const [i, uuid] of uuids.entries()) {
+    const done = await ended(maker, taker, uuid);
+    expect([done.maker.is_success, done.taker.is_success], `${TRADES[i]?.base} for ${TRADES[i]?.rel}`).toEqual([true, true]);
+  }
+  expectAllTraded(before, await sidesOf(maker, taker, ALL));
 }
