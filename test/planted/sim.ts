@@ -96,8 +96,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CRASHED,
     "a stored payment is not validated again before it leaves",
     PUBLISH,
-    "const mayLeave = slot !== ownPayment(role) || ((await",
-    "const mayLeave = slot.length > 0 || ((await",
+    "const mayLeave = slot !== ownPayment(role) || (await",
+    "const mayLeave = slot.length > 0 || (await",
   ),
   caught(
     "secret",
@@ -144,8 +144,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     REFUSED_DEEP,
     "what a payment is for goes while its daemon refuses it",
     PUBLISH,
-    " && (isProven || (await isStillSafe(task, signal)))",
-    "",
+    "!mustProve || isStillSafe(task, signal)",
+    "true",
   ),
   caught(
     "in time",

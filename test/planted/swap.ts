@@ -41,8 +41,8 @@ const KEPT = "test/electrum/keptPayment.test.ts";
 const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
 const CLOCKS = "test/swap/clocks.test.ts";
-const VISITS = "src/app/swap/duties/paymentAtVisits.ts";
-const VISITS_TEST = "src/app/swap/duties/paymentAtVisits.test.ts";
+const VISITS = "src/app/swap/duties/paymentLeaves.ts";
+const VISITS_TEST = "src/app/swap/duties/paymentLeaves.test.ts";
 const REORGS = "test/swap/reorgs.test.ts";
 const REPLAYS = "test/swap/replays.test.ts";
 const FAILED_FEES = "test/swap/failedFees.test.ts";
@@ -63,10 +63,10 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 export const SWAP: readonly PlantedBug[] = [
   bug(
     "after a start the maker is told of a payment for one that a reorganisation took meanwhile",
-    "src/app/swap/duties/paymentAtVisits.ts",
+    "src/app/swap/duties/paymentLeaves.ts",
     'if (!paid?.confirmed || !task.covered.has("maker")) return false;',
     "if (!paid?.confirmed) return false;",
-    "src/app/swap/duties/paymentAtVisits.test.ts",
+    "src/app/swap/duties/paymentLeaves.test.ts",
   ),
   bug(
     "one stored transaction that cannot be read keeps its coin from being enabled",
@@ -486,17 +486,17 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a payment that never left is told the other side when it may not leave any more",
-    PAYMENT,
-    "return (isTaken || maySendPayment(task, false)) && ",
-    "return (isTaken || own[slot]?.attempted === true) && ",
+    VISITS,
+    "return maySendPayment(task, isTaken) && ",
+    "return (maySendPayment(task, isTaken) || own[slot]?.attempted === true) && ",
     OUTBOX,
     CLOCKS,
   ),
   bug(
     "what a payment is for may go with a reorganisation while its backend refuses it",
     PUBLISH,
-    " && (isProven || (await isStillSafe(task, signal)))",
-    "",
+    "!mustProve || isStillSafe(task, signal)",
+    "true",
     OUTBOX,
   ),
   bug(
@@ -608,10 +608,17 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "the maker is told of a payment that nobody has when its own is gone",
-    PAYMENT,
-    "(isTaken || maySendPayment(task, false)) && !isForNothing(task)",
-    "isTaken || maySendPayment(task, false)",
+    VISITS,
+    "maySendPayment(task, isTaken) && !isForNothing(task)",
+    "maySendPayment(task, isTaken)",
     OUTBOX,
+  ),
+  bug(
+    "the maker is told of a payment that a backend took when its own is back by its chain",
+    VISITS,
+    "return maySendPayment(task, isTaken) && ",
+    "return (isTaken || maySendPayment(task, false)) && ",
+    VISITS_TEST,
   ),
   bug(
     "the taker is told of a payment that nobody has when the dex fee is gone",
@@ -646,17 +653,31 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that was used, and that a reorganisation took back, stays at home because what it is for was taken",
     VISITS,
-    "if (isShown || isPaidFor(task.state)) return false;",
-    "if (isShown) return false;",
+    "if (isInBlock(task, slot, null) || wasUsed(task.state)) return false;",
+    "if (isInBlock(task, slot, null)) return false;",
     "test/swap/limits.test.ts",
     VISITS_TEST,
   ),
   bug(
     "a payment that a backend took and nobody shows is sent on when what it is for is gone",
     VISITS,
-    "task.nowSec() > seenAt + SHOWN_SEC;",
-    "task.nowSec() < seenAt;",
+    "if (isInBlock(task, slot, null) || wasUsed(task.state)) return false;",
+    "if (isInBlock(task, slot, null) || wasUsed(task.state) || facts[slot]) return false;",
     OUTBOX,
+    VISITS_TEST,
+  ),
+  bug(
+    "a payment that a block has which somebody denies is sent on when what it is for is gone",
+    VISITS,
+    "chain.tx(txid)?.block !== null);",
+    "chain.tx(txid) === undefined);",
+    VISITS_TEST,
+  ),
+  bug(
+    "a taker's payment whose claim of the other nobody has leaves when the maker's is gone",
+    VISITS,
+    "if (isInBlock(task, slot, null) || wasUsed(task.state)) return false;",
+    "if (isInBlock(task, slot, null) || own.makerPaymentSpend?.attempted) return false;",
     VISITS_TEST,
   ),
   bug(
@@ -813,8 +834,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment of hours ago leaves after a restart",
     PUBLISH,
-    "const mayLeave = slot !== ownPayment(role) || ((await",
-    "const mayLeave = slot.length > 0 || ((await",
+    "const mayLeave = slot !== ownPayment(role) || (await",
+    "const mayLeave = slot.length > 0 || (await",
     OUTBOX,
   ),
   bug(
@@ -999,24 +1020,24 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "what undoes a payment is given to the connected servers alone",
-    "src/app/swap/duties/paymentAtVisits.ts",
+    "src/app/swap/duties/paymentLeaves.ts",
     "return own.cancel.attempted ? [{",
     "return own.cancel.attempted === undefined ? [{",
-    "src/app/swap/duties/paymentAtVisits.test.ts",
+    "src/app/swap/duties/paymentLeaves.test.ts",
   ),
   bug(
     "a payment is given to servers after its time",
-    "src/app/swap/duties/paymentAtVisits.ts",
+    "src/app/swap/duties/paymentLeaves.ts",
     "|| !maySendPayment(task, coin.chain.tx(payment.txid) !== undefined)",
     "",
-    "src/app/swap/duties/paymentAtVisits.test.ts",
+    "src/app/swap/duties/paymentLeaves.test.ts",
   ),
   bug(
     "a payment is given without the fee it is built on",
-    "src/app/swap/duties/paymentAtVisits.ts",
+    "src/app/swap/duties/paymentLeaves.ts",
     "own.fee && isBuiltOnFee ? [own.fee] : []",
     "own.fee && !isBuiltOnFee ? [own.fee] : []",
-    "src/app/swap/duties/paymentAtVisits.test.ts",
+    "src/app/swap/duties/paymentLeaves.test.ts",
   ),
   bug(
     "a taker whose servers show a block an hour waits with its refund until the maker has its own",

@@ -5,8 +5,8 @@ import { chainOf, contractOf } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isPaidOut } from "./claimAndRefund.ts";
-import { ownPayments } from "./paymentAtVisits.ts";
 import { isFormOf, ownSpends } from "./paymentForms.ts";
+import { ownPayments } from "./paymentLeaves.ts";
 
 /** A transaction with the secret in it that somebody names at the contract of a payment: nothing else of it may be believed. */
 export type ShownTx = SignedTx & { readonly payment: PaymentSlot };

@@ -14,7 +14,7 @@ import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
-import { isForNothing, maySendPayment } from "./paymentAtVisits.ts";
+import { mayTellPayment } from "./paymentLeaves.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -267,18 +267,6 @@ export async function tell(task: SwapTask, what: "fee" | "payment", signal: Abor
     }
     await task.news(seen, resend.leftMs, signal);
   }
-}
-
-/**
- * Whether the other side may get the bytes of the own payment, for it can have it mined. One that a backend has is out; one that nobody may have
- * leaves by no message when it may not be sent (any more): it is taken back, and a maker whose own payment is back by then would claim it all the same, as a
- * taker would one for which it pays no fee.
- */
-function mayTellPayment(task: SwapTask): boolean {
-  const { terms, own, facts } = task.state;
-  const slot = ownPayment(terms.role);
-  const isTaken = facts[slot] !== undefined || task.coin(terms.role).chain.tx(own[slot]?.txid ?? "") !== undefined;
-  return (isTaken || maySendPayment(task, false)) && !isForNothing(task);
 }
 
 function sendOwn(task: SwapTask, what: "fee" | "payment"): void {

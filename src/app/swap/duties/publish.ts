@@ -17,8 +17,8 @@ import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
-import { isPaymentUnseen, maySendPayment, paymentSentBy } from "./paymentAtVisits.ts";
 import { formsToSpend, likeliestForm } from "./paymentForms.ts";
+import { isPaymentUnseen, maySendPayment, paymentSentBy } from "./paymentLeaves.ts";
 import { renew } from "./renew.ts";
 import { bringBackPayment, LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
@@ -89,7 +89,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       continue;
     }
     // Before sending: a payment whose time passed while this node was down must not leave now.
-    const mayLeave = slot !== ownPayment(role) || ((await isInTime(task, raw, signal)) && (isProven || (await isStillSafe(task, signal))));
+    const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
+    const mustProve = slot === ownPayment(role) && !isProven;
+    const isSafe = async (): Promise<boolean> => !mustProve || isStillSafe(task, signal);
     isProven = false;
     if (signal.aborted) return;
     const forms = formsToSpend(task, slot);
@@ -100,7 +102,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       const sending = sendings.get(form) ?? new Sending(task, slot, form);
       sendings.set(form, sending);
       const others = form === forms[0] || form === likely ? 0 : forms.length - (likely === forms[0] ? 1 : 2);
-      againMs = Math.min(againMs, await sending.turn(mayLeave, form === forms[0], others, signal));
+      againMs = Math.min(againMs, await sending.turn(mayLeave, isSafe, form === forms[0], others, signal));
       if (form === forms[0]) isRefused = sending.isRefused;
       if (signal.aborted) return;
     }
@@ -251,9 +253,9 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
 }
 
 /**
- * Whether what was proven of the other side when the mark of a payment was stored holds still, where nobody is known to have the payment: a
- * backend that refuses it for a while may take it when what it is for has gone with a reorganisation. One the swap has used already leaves in any
- * case: an honest node pays for what it took.
+ * Whether what was proven of the other side when the mark of a payment was stored holds still, where no chain shows it: a
+ * backend that refuses it for a while may take it when what it is for has gone with a reorganisation, and one that took it and passed it on to nobody may
+ * do so then. One the swap has used already leaves in any case: an honest node pays for what it took.
  */
 async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean> {
   const tx = unseenPayment(task);
@@ -263,7 +265,7 @@ async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean
   return unsafe === null;
 }
 
-/** The own payment, where nobody is known to have it, and the swap has not used it. */
+/** The own payment, where no chain shows it, and nobody was seen to use it. */
 function unseenPayment(task: SwapTask): OwnTx | null {
   const tx = task.state.own[ownPayment(task.state.terms.role)];
   return tx && isPaymentUnseen(task) ? tx : null;

@@ -53,11 +53,12 @@ export class Sending {
 
   /**
    * Makes another version where one is due, and sends the newest where that is due.
+   * @param isSafe asked each time before it is sent
    * @param isShown it is of the form of the payment that is seen now, or there are no forms
    * @param others of how many forms this is one that are neither seen now nor likely to be there: all together are offered as often as one
    * @returns milliseconds until it wants to look again
    */
-  async turn(mayLeave: boolean, isShown: boolean, others: number, signal: AbortSignal): Promise<number> {
+  async turn(mayLeave: boolean, isSafe: () => Promise<boolean>, isShown: boolean, others: number, signal: AbortSignal): Promise<number> {
     const [task, slot, form, coin] = [this.#task, this.#slot, this.#form, this.#coin];
     // What is not seen may not be there: that its spend is refused says nothing of the fee.
     const refusal = (): boolean => isShown && this.#isRefused;
@@ -80,7 +81,8 @@ export class Sending {
     const isKnown = coin.chain.tx(version.txid) !== undefined;
     const unknownMs = pauseMs();
     if (mayLeave && !isInBlock(task, slot, form) && repeat.isDue(isKnown ? Math.max(REPEAT_MS, others * REPEAT_MS) : unknownMs)) {
-      await this.#send(version, isKnown, signal);
+      if (await isSafe()) await this.#send(version, isKnown, signal);
+      else this.#pause.offered();
       if (refusal() && this.#older.isDue(OLDER_MS)) await sendOlder(task, slot, form, version.txid, signal);
     }
     const isOut = !mayLeave || coin.chain.tx(version.txid) !== undefined || isInBlock(task, slot, form);

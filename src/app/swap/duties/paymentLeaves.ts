@@ -1,5 +1,5 @@
 import { ownPayment } from "../../../core/swap/events.ts";
-import { isPaidFor } from "../../../core/swap/swapState.ts";
+import { wasUsed } from "../../../core/swap/swapState.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf } from "../contracts.ts";
@@ -8,9 +8,7 @@ import { crowdedContract } from "./crowdedContract.ts";
 import { feeGone } from "./fee.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
-
-/** A backend that took a payment, and passed it on, shows it within so long. */
-const SHOWN_SEC = 60;
+import { isInBlock } from "./sending.ts";
 
 /**
  * Until when the own payment may be sent, unix seconds. One the backend has may confirm until its window closes; one it does not have left
@@ -28,26 +26,23 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
   task.nowSec() <= paymentSentBy(task, isKnown) && isLateByChain(task) === null;
 
 /**
- * Whether nobody is known to have the own payment, and the swap has not used it. One that a backend took, and that no chain shows a while later, was dropped,
- * or passed on to nobody.
+ * Whether no chain shows the own payment, in a block that nobody denies or waiting for one, and nobody was seen to use it. A backend that took it may have
+ * dropped it, or passed it on to nobody; and a taker's claim that nobody has takes nothing once the maker's payment is gone.
  */
 export function isPaymentUnseen(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
   const slot = ownPayment(terms.role);
-  const txid = own[slot]?.txid ?? "";
-  const isShown = facts[slot]?.block != null || task.coin(terms.role).chain.tx(facts[slot]?.txid ?? txid) !== undefined;
-  if (isShown || isPaidFor(task.state)) return false;
-  const seenAt = task.lastTimeOf((e) => e.type === "tx_seen" && e.slot === slot);
-  // A disk that is full keeps the index from showing what a backend took, and that from being stored.
-  return seenAt === null ? !task.taken.has(txid) : task.nowSec() > seenAt + SHOWN_SEC;
+  if (isInBlock(task, slot, null) || wasUsed(task.state)) return false;
+  const { chain } = task.coin(terms.role);
+  return [facts[slot]?.txid, own[slot]?.txid].every((txid) => txid === undefined || chain.tx(txid)?.block !== null);
 }
 
 /**
- * Whether nobody is known to have the payment, and what it is for, proven when its mark was stored, stands no more as far as is known: the maker's payment, as
+ * Whether no chain shows the payment, and what it is for, proven when its mark was stored, stands no more as far as is known: the maker's payment, as
  * a reorganisation leaves it, or the dex fee; or it could not be taken back, or not be watched. It must not leave as long as it is so, nor while nobody tells.
  * What was used already is paid for all the same.
  */
-export function isForNothing(task: SwapTask): boolean {
+function isForNothing(task: SwapTask): boolean {
   const { terms } = task.state;
   if (!isPaymentUnseen(task)) return false;
   if (otherKey(task) || crowdedContract(task)) return true;
@@ -63,6 +58,18 @@ function hasMakerPaid(task: SwapTask): boolean {
   const coin = task.coin("maker");
   if (coin.chain.tx(paid.txid)?.block != null) return true;
   return coin.chain.unfound?.(coin.contractScript(contractOf(task.state, "makerPayment"))) === "unspent";
+}
+
+/**
+ * Whether the other side may get the bytes of the own payment, for it can have it mined: as long as they may be sent to anybody. One that nobody may have
+ * leaves by no message when it may not be sent (any more): it is taken back, and a maker whose own payment is back by then would claim it all the same, as a
+ * taker would one for which it pays no fee.
+ */
+export function mayTellPayment(task: SwapTask): boolean {
+  const { terms, own, facts } = task.state;
+  const slot = ownPayment(terms.role);
+  const isTaken = facts[slot] !== undefined || task.coin(terms.role).chain.tx(own[slot]?.txid ?? "") !== undefined;
+  return maySendPayment(task, isTaken) && !isForNothing(task);
 }
 
 /**

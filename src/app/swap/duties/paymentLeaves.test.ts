@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { swapTerms } from "../../../../test/fakes/swapTerms.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { ownPayments } from "./paymentAtVisits.ts";
+import { mayTellPayment, ownPayments } from "./paymentLeaves.ts";
 
 const CONFIRMED_BY = 400;
 const REVEAL_BY = 800;
@@ -22,8 +22,10 @@ type Case = {
   /** By the blocks of the maker's chain. */
   readonly chainSec?: number;
   readonly isKnown?: boolean;
-  /** When a backend took it, or a chain last showed it anew. */
-  readonly seenAt?: number | null;
+  /** It is in a block, as they show it, which somebody denies. */
+  readonly isDoubted?: boolean;
+  /** A backend took it in this run. */
+  readonly wasTaken?: boolean;
   /** The chain on which what the payment is for is. */
   readonly otherState?: string;
   /** The chain has the dex fee that the maker was told of. */
@@ -48,7 +50,8 @@ function given({
   nowSec = NOT_AFTER,
   chainSec = 0,
   isKnown = false,
-  seenAt = null,
+  isDoubted = false,
+  wasTaken = false,
   isBuiltOnFee = true,
   otherState = "ready",
   hasFee = true,
@@ -57,22 +60,25 @@ function given({
   isCovered = true,
   hasTheirs = true,
   unfound = null,
-}: Case): readonly string[] {
+}: Case): SwapTask {
   const status = () => ({ state: otherState, tip: { medianTimePastSec: chainSec } });
   const there: Readonly<Record<string, boolean>> = { fee: hasFee, theirs: hasTheirs };
-  const tx = (txid: string) => ((there[txid] ?? isKnown) ? { block: {} } : undefined);
+  const shown = { block: isDoubted ? {} : null };
+  const tx = (txid: string) => (there[txid] ? { block: {} } : isKnown && !(txid in there) ? shown : undefined);
   const crowded = () => (isCrowded ? "read" : null);
-  const chain = { tx, status, crowded, confirmations: () => 0, unfound: () => unfound };
+  const chain = { tx, status, crowded, confirmations: () => 0, unfound: () => null };
   const htlcPubkey = fromHex(hasOtherKey ? OTHER_KEY : KEY);
   const coin = { htlcPubkey, spends: () => isBuiltOnFee, sameTx: () => true, contractScript: () => new Uint8Array(23), chain };
+  const other = { ...coin, chain: { ...chain, unfound: () => unfound } };
   const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY, takerLock: TAKER_LOCK });
   const known = role === "taker" ? { makerPayment: { txid: "theirs", confirmed: true } } : {};
   const terms = { ...swapTerms(role, { myMakerCoinPub: KEY, myTakerCoinPub: KEY }), dexFeePubkey: "02" };
   const state = { own, facts: { ...known, ...facts }, received: { fee }, terms, negotiated: NEGOTIATED };
-  const deps = { makerCoin: coin, takerCoin: coin };
-  const told = { taken: new Set(), lastTimeOf: () => seenAt, covered: new Set(isCovered ? ["maker"] : []) };
-  const task = { state, deps, ...told, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
-  return ownPayments(task).map(({ txid }) => txid);
+  const deps = role === "maker" ? { makerCoin: coin, takerCoin: other } : { makerCoin: other, takerCoin: coin };
+  const taken = new Set(wasTaken ? ["payment"] : []);
+  const told = { taken, lastTimeOf: () => NOT_AFTER, covered: new Set(isCovered ? ["maker"] : []), doubted: { has: () => isDoubted } };
+  const coinOf = (side: string) => (side === role ? coin : other);
+  return { state, deps, ...told, coin: coinOf, times, nowSec: () => nowSec } as unknown as SwapTask;
 }
 
 test.each<readonly [string, Case, readonly string[]]>([
@@ -95,18 +101,30 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["what becomes of it would be seen late", { own: { fee, takerPayment: payment }, isCrowded: true }, []],
   ["it would, and the servers show it", { own: { fee, takerPayment: payment }, isCrowded: true, isKnown: true }, ["fee", "payment"]],
   [
-    "it has, and was claimed before",
+    "nobody was seen to use it, the maker's has gone, and the claim of that is in no block",
     { own: { fee, takerPayment: payment, makerPaymentSpend: { attempted: true } }, facts: { makerPayment: undefined } },
+    [],
+  ],
+  [
+    "the claim of the maker's is in a block",
+    {
+      own: { fee, takerPayment: payment, makerPaymentSpend: { attempted: true } },
+      facts: { makerPayment: undefined, makerPaymentSpend: { block: {} } },
+    },
     ["fee", "payment"],
   ],
   [
     "it has, and a server took it just now",
-    { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, seenAt: NOT_AFTER - 60 },
-    ["fee", "payment"],
+    {
+      own: { fee, takerPayment: payment },
+      facts: { makerPayment: undefined, takerPayment: { txid: "payment", block: null } },
+      wasTaken: true,
+    },
+    [],
   ],
   [
-    "it has, and the server that took it does not show it",
-    { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, seenAt: NOT_AFTER - 61 },
+    "it has, and a block that somebody denies has it",
+    { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, isKnown: true, isDoubted: true },
     [],
   ],
   [
@@ -123,5 +141,22 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["a cancellation is signed", { own: { fee, takerPayment: payment, cancel: { txid: "cancel", raw: "03", attempted: false } } }, []],
   ["it has left", { own: { fee, takerPayment: payment, cancel: { txid: "cancel", raw: "03", attempted: true } } }, ["cancel"]],
 ])("what servers that are visited get of a payment: %s", (_, state, expected) => {
-  expect(given(state)).toEqual(expected);
+  expect(ownPayments(given(state)).map(({ txid }) => txid)).toEqual(expected);
+});
+
+const own = { fee, takerPayment: payment };
+const wasTaken = { takerPayment: { txid: "payment", block: null } };
+
+test.each<readonly [string, Case, boolean]>([
+  ["nobody has it, in time", { own }, true],
+  ["nobody has it, and its time is over", { own, nowSec: NOT_AFTER + 1 }, false],
+  ["a backend took it, in the window", { own, facts: wasTaken, nowSec: REVEAL_BY }, true],
+  ["a backend took it, and the window is over", { own, facts: wasTaken, nowSec: REVEAL_BY + 1 }, false],
+  ["it is shown", { own, isKnown: true, nowSec: REVEAL_BY }, true],
+  ["by the maker's chain that is back already, though a backend took it", { own, facts: wasTaken, chainSec: TAKER_LOCK }, false],
+  ["by the maker's chain that is back already, though it is shown", { own, isKnown: true, chainSec: TAKER_LOCK }, false],
+  ["the maker's has gone", { own, hasTheirs: false }, false],
+  ["nobody has looked for the maker's since the start", { own, isCovered: false }, false],
+])("whether the maker is told of the taker's payment: %s", (_, state, expected) => {
+  expect(mayTellPayment(given(state))).toBe(expected);
 });
