@@ -514,6 +514,13 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "a refund leaves at a start while the chain of the claim, which is in a block, is away",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "facts[slot]?.block != null || task.nowSec()",
+    "task.nowSec()",
+    "src/app/swap/duties/claimAndRefund.test.ts",
+  ),
+  bug(
     "a refund that stays home because the claim is in a block goes along with its child",
     PUBLISH,
     '(slot === ownRefund(role) || slot === "refundChild")',

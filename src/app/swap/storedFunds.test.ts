@@ -22,7 +22,7 @@ let dropped: SwapState | null;
 /** Names what may be sent at a block; by bytes. */
 let asked: Map<string, ((coin: SwapCoin) => Promise<string | null>) | null>;
 /** Nodes have it. */
-let hasLeft: boolean;
+let isOut: boolean;
 let whileDropping: () => void;
 let released: string[];
 let held: number;
@@ -36,7 +36,7 @@ beforeEach(() => {
   entrusted = new Map();
   dropped = null;
   asked = new Map();
-  hasLeft = false;
+  isOut = false;
   whileDropping = () => undefined;
   released = [];
   held = 0;
@@ -51,7 +51,9 @@ const coin = (): SwapCoin =>
     lockNonce: () => undefined,
     dropChange: () => undefined,
     freeNonce: () => void freed++,
-    hasLeft: () => hasLeft,
+    isOut: () => isOut,
+    // They took it once.
+    hasLeft: () => true,
     entrust: (raw: Uint8Array, until: number | null, renew: (coin: SwapCoin) => Promise<string | null>) => {
       entrusted.set(toHex(raw), until);
       asked.set(toHex(raw), renew);
@@ -119,6 +121,30 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
     ],
     { c1: null, c2: null },
   ],
+  [
+    "a taker's payment, for which it has claimed what nobody is known to have, until the maker may take that back",
+    "taker",
+    [...sent("takerPayment", "a1", UNTIL), SECRET, ...sent("makerPaymentSpend", "c1")],
+    { a1: START + 15_600, c1: null },
+  ],
+  [
+    "a refund, and the claim that came into a block after it was signed",
+    "maker",
+    [
+      ...sent("makerPayment", "a1", UNTIL),
+      ...sent("takerPaymentSpend", "c1"),
+      DECIDED,
+      ...sent("makerPaymentRefund", "d1"),
+      seen("takerPaymentSpend", "c1"),
+    ],
+    { a1: null, c1: null, d1: 0 },
+  ],
+  [
+    "a refund, and the claim in no block",
+    "maker",
+    [...sent("makerPayment", "a1", UNTIL), ...sent("takerPaymentSpend", "c1"), DECIDED, ...sent("makerPaymentRefund", "d1")],
+    { a1: START + 15_600, c1: null, d1: null },
+  ],
   ["a maker's claim that never left, of a payment it takes back", "maker", [SIGNED, DECIDED], { c1: 0 }],
   ["a maker's claim that may yet leave", "maker", [SIGNED], {}],
   [
@@ -138,7 +164,7 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
   expect([...entrusted]).toEqual([]);
 });
 
-test("a payment that nobody was seen to have is sent for a swap that waits only where nodes have it; one that was seen, as it is", async () => {
+test("a payment that nobody was seen to use is sent for a swap that waits only where nodes have it; one that was used, as it is", async () => {
   const own = swapTerms("taker", { makerCoin: "UTXO", takerCoin: "ACCOUNT" });
   const add = (...events: SwapEvent[]): void => {
     funds.add(own.uuid, fold([{ type: "started", terms: own }, negotiated, ...sent("takerPayment", "a1", UNTIL), ...events]));
@@ -146,9 +172,13 @@ test("a payment that nobody was seen to have is sent for a swap that waits only 
   };
   add();
   expect(await asked.get("a1")?.(coin())).toBe(null);
-  hasLeft = true;
+  isOut = true;
   expect(await asked.get("a1")?.(coin())).toBe("a1");
+  isOut = false;
+  // A reorganisation may have taken the block, and the maker's payment with it.
   add(seen("takerPayment", "a1"));
+  expect(await asked.get("a1")?.(coin())).toBe(null);
+  add(seen("takerPaymentSpend", "c1"));
   expect(asked.get("a1")).toBe(null);
 });
 

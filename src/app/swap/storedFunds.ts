@@ -132,8 +132,8 @@ export class StoredFunds {
     const needs = this.#needs.get(uuid);
     if (!needs) return;
     for (const { raw, until, spend, unseen } of needs.entrusted) {
-      const onceLeft = async (c: SwapCoin): Promise<string | null> => (c.hasLeft?.(raw) ? unseen : null);
-      coin.entrust?.(raw, until, spend ? this.#renewal(uuid, spend) : unseen === null ? null : onceLeft);
+      const whereOut = async (c: SwapCoin): Promise<string | null> => (c.isOut?.(raw) ? unseen : null);
+      coin.entrust?.(raw, until, spend ? this.#renewal(uuid, spend) : unseen === null ? null : whereOut);
     }
     if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);
   }

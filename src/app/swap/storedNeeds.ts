@@ -11,6 +11,7 @@ import {
   secretIsPublic,
   type TxVersion,
   versionsOf,
+  wasUsed,
 } from "../../core/swap/swapState.ts";
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
@@ -28,8 +29,8 @@ export type Spend = {
   readonly until: number | null;
 };
 /**
- * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that was seen in no
- * block, which is sent only where nodes have it; null of all else.
+ * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen
+ * to use, which is sent only where nodes have it; null of all else.
  */
 type Entrusted = {
   readonly raw: Uint8Array;
@@ -131,7 +132,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
   const payment = ownPayment(role);
   const { makerPaymentConfirmedBy, revealBy, makerLock } = deadlinesOf(s);
   const published = duties(s).flatMap((duty) => (duty.do === "publish" ? [duty.slot] : []));
-  return (["fee", payment, ownClaim(role), ownRefund(role), "cancel"] as const).flatMap((slot) => {
+  return (["fee", payment, ownClaim(role), ownRefund(role), "cancel"] as const).flatMap((slot): readonly Entrusted[] => {
     const tx = s.own[slot];
     if (!tx) return [];
     const isSpend = slot !== "fee" && slot !== payment;
@@ -139,7 +140,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     // Nobody has seen it, perhaps, and nobody sees here what became of the other payment.
     const showsSecret = slot === ownClaim(role) && mayShowSecret(s);
     const [raws, txids] = [versions.map((v) => fromHex(v.raw)), versions.map((v) => v.txid)];
-    const until = s.facts[payment]?.block ? makerLock : null;
+    const until = paymentMayExist(s) ? makerLock : null;
     const spend = isSpend ? { slot, raws, txids, showsSecret, until } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
@@ -148,13 +149,15 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
       const before = confirmed.map((v) => ({ raw: fromHex(v.raw), until: null, spend: null, unseen: null }));
       return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend, unseen: null }] : [];
     }
-    const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));
+    // Who has been paid takes nothing back: its claim is in a block, as far as anybody knows who cannot look.
+    const isMoot = slot === "fee" ? isFeeMoot(s) : slot === ownRefund(role) && s.facts[ownClaim(role)]?.block != null;
+    const isWanted = published.includes(slot) && !isMoot;
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null, unseen: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
-    const isOpen = slot === payment && !isPaidFor(s);
-    // What was proven of the other side when its mark was stored may have gone since, and a node that took it may have dropped it.
-    return [{ raw: fromHex(tx.raw), until: isOpen ? notAfter : null, spend, unseen: isOpen && !fact?.block ? tx.txid : null }];
+    if (slot !== payment || wasUsed(s)) return [{ raw: fromHex(tx.raw), until: null, spend, unseen: null }];
+    // What was proven of the other side when its mark was stored may have gone since, and a node or block that had it may have dropped it.
+    return [{ raw: fromHex(tx.raw), until: isPaidFor(s) ? makerLock : notAfter, spend, unseen: tx.txid }];
   });
 }
 

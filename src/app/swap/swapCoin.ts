@@ -292,6 +292,8 @@ export interface SwapCoin extends TradingCoin {
    * have it.
    */
   isHopeless?(spend: Uint8Array, signal: AbortSignal): Promise<boolean | null>;
+  /** Whether nodes have what was to be sent: a pool or a block shows it, or they took it since the last block. Only coins that have `entrust` have it. */
+  isOut?(raw: Uint8Array): boolean;
   /** Whether nodes have what was to be sent, or took it once, in any version. Only coins that have `entrust` have it. */
   hasLeft?(raw: Uint8Array): boolean;
   /**

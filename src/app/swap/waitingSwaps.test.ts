@@ -208,9 +208,20 @@ test.each([
   },
 );
 
-test("nor is it sent once the own payment can go back, whatever the contract says", async () => {
-  const paid = { slot: "makerPayment", txid: "a1", raw: "a1", block: { height: 1, hash: "h" } } as const;
-  add([...SENT, { type: "tx_seen", ...paid }]);
+const PAID = { slot: "makerPayment", txid: "a1", raw: "a1" } as const;
+
+test.each<readonly [string, readonly SwapEvent[]]>([
+  ["", [{ type: "tx_seen", ...PAID, block: { height: 1, hash: "h" } }]],
+  // Right after a start nodes that forget receipts show it in none.
+  [
+    " also where the log lacks its block",
+    [
+      { type: "tx_signed", ...PAID, notAfter: null },
+      { type: "tx_attempted", slot: "makerPayment" },
+    ],
+  ],
+])("nor is it sent once the own payment can go back, whatever the contract says,%s", async (_, paid) => {
+  add([...SENT, ...paid]);
   await clock.advance(15_600_000 - 30_000);
   expect(await sentAt()).toBe("c1");
   expect([await sentAt(), [...givenUp]]).toEqual([null, [["c1", true]]]);

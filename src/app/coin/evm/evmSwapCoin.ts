@@ -288,6 +288,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const signed = this.#ofAccount(raw);
     if (signed) this.coin.account.nonces.handBack(signed.txid);
   }
+  isOut(raw: Uint8Array): boolean {
+    const signed = this.#ofAccount(raw);
+    return signed !== null && this.coin.account.nonces.isOut(signed.txid);
+  }
   hasLeft(raw: Uint8Array): boolean {
     const signed = this.#ofAccount(raw);
     return signed !== null && this.coin.account.nonces.hasLeft(signed);

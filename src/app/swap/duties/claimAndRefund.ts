@@ -93,14 +93,16 @@ function isTaken(task: SwapTask, coin: SwapCoin, { txid, spentBy }: SeenOutput):
 const FIRST_LOOK_SEC = 60;
 
 /**
- * Whether the own claim is in a block, which the log may not say yet, or nobody has looked since the start: who has been paid takes nothing back.
+ * Whether the own claim is in a block, which the log may not say yet, or nobody has looked since the start: who has been paid takes nothing back. What the log
+ * says of a block counts for as long as nobody can look, which may be long.
  * @param sinceSec when this run began to wait
  */
 export function isPaidOut(task: SwapTask, sinceSec: number): boolean {
-  const slot = ownClaim(task.state.terms.role);
-  if (!task.state.own[slot]?.attempted) return false;
-  const isUnread = !task.covered.has(chainOf(task.state.terms.role, slot)) && task.nowSec() < sinceSec + FIRST_LOOK_SEC;
-  return isUnread || isInBlock(task, slot, null);
+  const { own, facts, terms } = task.state;
+  const slot = ownClaim(terms.role);
+  if (!own[slot]?.attempted) return false;
+  if (task.covered.has(chainOf(terms.role, slot))) return isInBlock(task, slot, null);
+  return facts[slot]?.block != null || task.nowSec() < sinceSec + FIRST_LOOK_SEC;
 }
 
 /**
