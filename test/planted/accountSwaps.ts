@@ -147,6 +147,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     FUNDS_TEST,
   ),
   bug(
+    "a marked claim that nobody has leaves while its chain would refuse it: it would show the secret for nothing",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "  const refused = await whyRefused(task, signal);\n  task",
+    "  const refused = null as string | null;\n  task",
+    "test/sim/accountAttacks.test.ts",
+  ),
+  bug(
+    "a marked claim that lost its nonce while it stayed home is never signed anew",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "coin.claimObstacle(isLost ? null : raw)",
+    "coin.claimObstacle(raw)",
+    "test/sim/accountAttacks.test.ts",
+  ),
+  bug(
     "a claim that nobody has leaves after a start before its payment was looked at",
     "src/app/swap/duties/lateClaim.ts",
     'while (!task.covered.has("taker") && !s.aborted) await',
@@ -179,8 +193,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that stays home for its payment holds up its account, its swap's own refund, too",
     "src/app/swap/duties/idleSpends.ts",
-    'return slot === "takerPaymentSpend" && isClaimInVain(task);',
-    "return false;",
+    '  return slot === "takerPaymentSpend" && (isClaimInVain(task) ||',
+    '  return slot === "takerPaymentSpend" && (',
     LATE_CLAIM,
   ),
   bug(

@@ -97,8 +97,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a secret is shown whatever the nodes say of data",
     "src/app/swap/duties/claimAndRefund.ts",
-    "refused ?? coin.spendTooDear() ?? coin",
-    "refused ?? coin",
+    "return coin.spendTooDear() ?? coin",
+    "return coin",
     SIM,
   ),
   bug("the data of what waits counts as free", `${APP}/nonceLedger.ts`, "      dataBound(this.#deps.chain).wei,\n", "      0n,\n", FIGURES),

@@ -112,8 +112,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CRASHED_AT_CLAIM,
     "a claim that never left shows its secret after the other payment is back",
     PUBLISH,
-    "if (showsSecret && (await",
-    "if (!first && showsSecret && (await",
+    "showsSecret ? await whyKept(task, signal) : null;",
+    "!first && showsSecret ? await whyKept(task, signal) : null;",
   ),
   caught(
     "secret",

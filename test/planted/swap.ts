@@ -514,6 +514,13 @@ export const SWAP: readonly PlantedBug[] = [
     OUTBOX,
   ),
   bug(
+    "servers that are visited get nothing of a swap whose end a reorganisation undid",
+    "src/app/swap/duties/guardedContracts.ts",
+    "(s.finished !== null && outcomeOf(s) !== null)",
+    "s.finished !== null",
+    GUARDED_TEST,
+  ),
+  bug(
     "a refund leaves at a start while the chain of the claim, which is in a block, is away",
     "src/app/swap/duties/claimAndRefund.ts",
     "facts[slot]?.block != null || task.nowSec()",

@@ -178,6 +178,27 @@ test("while a token is paused the maker keeps its secret, and claims when it mov
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
 });
 
+test("nor does it show it at the next start where it died right after the mark of its claim", async () => {
+  t = await accountWorld({ seed: SEED });
+  let died = false;
+  t.maker.storeFault = (_uuid, { event }) => {
+    if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
+    died = true;
+    return "crash_after";
+  };
+  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+  await t.world.runUntil("the mark", () => died, HOUR_MS);
+  token().isPaused = true;
+  await t.maker.start(ALL);
+  const later = t.world.clock.nowMs() + HOUR_MS / 4;
+  await t.world.runUntil("a quarter of an hour passes", () => t.world.clock.nowMs() >= later, HOUR_MS);
+  const isClaim = (e: SwapEvent): boolean => e.type === "tx_seen" && e.slot === "takerPaymentSpend";
+  expect([t.maker.has(uuid, isClaim), t.taker.has(uuid, isClaim)]).toEqual([false, false]);
+  token().isPaused = false;
+  await t.world.runUntil("the swap ends for both", isOver(uuid), HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
 test("a taker's claim of a paused token fails once, not once a block, and goes through when it moves again", async () => {
   t = await accountWorld({ seed: SEED });
   const uuid = await match(t, TOKEN, UTXO, "4", "0.5");

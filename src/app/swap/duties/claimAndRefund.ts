@@ -6,6 +6,7 @@ import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
+import { isClaimInVainNow, isUnseen } from "./lateClaim.ts";
 import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
 import { branchOf } from "./provenSpend.ts";
@@ -45,11 +46,36 @@ export async function revealUnsafe(
 
 /** Why a claim would show the secret and not be paid, or not in time; null when it would. */
 async function whyNotClaim(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  return (await whyRefused(task, signal)) ?? whyNotSoon(task);
+}
+
+/** Why the chain would carry no claim out now; null: it would, or nobody says. */
+async function whyRefused(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  return (await task.coin("taker").prepareToSpend(contractOf(task.state, "takerPayment"), signal)) ?? null;
+}
+
+/** Why a claim would come into no block soon; null when it would. */
+function whyNotSoon(task: SwapTask): string | null {
   const coin = task.coin("taker");
-  const trying = coin.prepareToSpend(contractOf(task.state, "takerPayment"), signal);
-  const refused = trying && (await trying);
   const claim = task.state.own.takerPaymentSpend;
-  return refused ?? coin.spendTooDear() ?? coin.claimObstacle(claim ? fromHex(claim.raw) : null);
+  const raw = claim ? fromHex(claim.raw) : null;
+  // One that was marked, stayed home and lost its nonce meanwhile is signed anew.
+  const isLost = claim?.attempted === true && raw !== null && coin.lostNonce?.(raw) === true;
+  return coin.spendTooDear() ?? coin.claimObstacle(isLost ? null : raw);
+}
+
+const KEPT = "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown";
+
+/**
+ * Why a maker's claim that was marked before and that nobody was seen to have stays home; null: it goes. To wait until it would be paid soon loses
+ * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it.
+ */
+export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  if (await isClaimInVainNow(task, signal)) return KEPT;
+  if (!isUnseen(task)) return null;
+  const refused = await whyRefused(task, signal);
+  task.isClaimRefused = refused !== null;
+  return refused ?? (task.nowSec() <= task.times().revealBy ? whyNotSoon(task) : null);
 }
 
 /** Builds and stores the claim of the other payment. The maker's claim reveals the secret, so it is proven safe first. */

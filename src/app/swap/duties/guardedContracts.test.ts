@@ -11,6 +11,7 @@ function begin(
   finished: Outcome | null = null,
   own: object = {},
   isClaimMined = false,
+  facts: object = {},
 ): {
   readonly guarded: GuardedContracts;
   readonly guards: Guard[];
@@ -49,7 +50,8 @@ function begin(
     finished,
     secret: null,
     own: { fee: { attempted: true }, takerPayment: { attempted: true, raw: "" }, ...own },
-    facts: {},
+    startFailed: null,
+    facts,
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
   const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => 2_000 };
@@ -106,4 +108,14 @@ test("servers that are visited get no refund while a block has the own claim", (
     return own?.spends?.().flatMap((form) => form.map(({ txid }) => txid)) ?? [];
   };
   expect([given(false), given(true)]).toEqual([["refund"], []]);
+});
+
+test("a swap that has ended asks no servers for its contracts, but where a reorganisation undid its end", () => {
+  const claim = { txid: "claim", raw: "04", attempted: true };
+  const given = (facts: object): readonly string[] => {
+    const { guarded, guards } = begin("success", { makerPaymentSpend: claim }, false, facts);
+    guarded.update();
+    return guards.flatMap((guard) => guard.spends?.().flat() ?? []).map(({ txid }) => txid);
+  };
+  expect([given({ makerPaymentSpend: { ...claim, block: {}, confirmed: true } }), given({})]).toEqual([[], ["claim"]]);
 });

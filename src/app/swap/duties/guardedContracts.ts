@@ -1,5 +1,5 @@
 import { ownPayment, type PaymentSlot } from "../../../core/swap/events.ts";
-import { paymentMayExist, type SwapState } from "../../../core/swap/swapState.ts";
+import { outcomeOf, paymentMayExist, type SwapState } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
@@ -112,7 +112,8 @@ export class GuardedContracts {
 
 /** Whether a payment may be there, or is waited for, with something of ours at stake, and its end is not certain. */
 function isOpen(s: SwapState, payment: PaymentSlot): boolean {
-  if (!s.negotiated || s.finished !== null) return false;
+  // Beyond what counts as final a reorganisation may undo its end.
+  if (!s.negotiated || (s.finished !== null && outcomeOf(s) !== null)) return false;
   const isPaid = paymentMayExist(s) || (payment !== ownPayment(s.terms.role) && s.own.fee?.attempted === true);
   return isPaid && !s.facts[`${payment}Spend`]?.confirmed && !s.facts[`${payment}Refund`]?.confirmed;
 }

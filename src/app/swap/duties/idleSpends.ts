@@ -3,14 +3,14 @@ import { duties, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { isClaimInVain } from "./lateClaim.ts";
+import { isClaimInVain, isUnseen } from "./lateClaim.ts";
 import { isInBlock } from "./sending.ts";
 
 /** Whether what this swap publishes does not leave now. */
 function staysHome(task: SwapTask, slot: Slot): boolean {
   const { role } = task.state.terms;
   if (slot === ownRefund(role)) return task.state.own[ownClaim(role)] !== undefined && isInBlock(task, ownClaim(role), null);
-  return slot === "takerPaymentSpend" && isClaimInVain(task);
+  return slot === "takerPaymentSpend" && (isClaimInVain(task) || (task.isClaimRefused && isUnseen(task)));
 }
 
 /**

@@ -16,7 +16,7 @@ const COVERED_MS = 1_000;
  * Whether a claim of the maker was marked and never seen by anybody: the process died between the mark and the sending, perhaps, or its backend
  * refused it, and its secret is nobody's but ours.
  */
-function isUnseen(task: SwapTask): boolean {
+export function isUnseen(task: SwapTask): boolean {
   const claim = task.state.own.takerPaymentSpend;
   if (!claim || claim.notAfter === null || !mayShowSecret(task.state)) return false;
   const coin = task.coin("taker");

@@ -9,10 +9,9 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
-import { isPaidOut, revealUnsafe } from "./claimAndRefund.ts";
+import { isPaidOut, revealUnsafe, whyKept } from "./claimAndRefund.ts";
 import { feeInVain, feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
-import { isClaimInVainNow } from "./lateClaim.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
@@ -79,10 +78,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     }
     // A child goes with its claim, whose bytes are sent before it.
     const showsSecret = (slot === "takerPaymentSpend" && !isProven) || slot === "claimChild";
-    if (showsSecret && (await isClaimInVainNow(task, signal))) {
-      task.trouble(
-        "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown",
-      );
+    const kept = showsSecret ? await whyKept(task, signal) : null;
+    if (kept !== null) {
+      task.trouble(kept);
       // After its lock it could only go back.
       if (task.nowSec() <= task.times().takerLock) await bringBackPayment(task, null, signal);
       await task.news(seen, LOOK_MS, signal);
