@@ -61,7 +61,10 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
       tried.add(aside ? `${asked.coin} aside` : asked.coin);
       return asked.coin === "ETH" ? err({ kind: "DaemonFailed", coin: "ETH", message: "away" }) : coins.enable(asked, signal, aside);
     },
-    enableTokens: async () => err({ kind: "PlatformCoinIsNotActivated", platform: "ETH" }),
+    async enableTokens(_, tokens) {
+      for (const { ticker, aside } of tokens) tried.add(aside ? `${ticker} aside` : ticker);
+      return err({ kind: "PlatformCoinIsNotActivated", platform: "ETH" });
+    },
     closeAside: (coin) => coins.closeAside(coin),
     wallet: (coin) => coins.wallet(coin),
     entry: (coin) => coins.entry(coin),
@@ -127,16 +130,28 @@ test("a platform coin of the last run that is still away is not disabled while s
 });
 
 test.each([
-  [[], false, false, ["DOC"]],
-  [swap, true, true, ["DOC", "ETH"]],
-] as const)("its tokens go with it, and by force it stays where swaps of them need it: %j", async (swaps, force, passivized, left) => {
-  const { api, clock, tried, rows } = await startedAnew({ "T-ERC20": swaps });
-  const cancelledOrders = ["the order of T-ERC20", "the order of ETH"];
-  expect(await api.disable("ETH", force)).toMatchObject(ok({ cancelledOrders, passivized }));
-  expect([api.whyAway("T-ERC20"), await rows()]).toEqual([null, left]);
+  [[], false, ["DOC"], ["DOC"]],
+  [swap, true, ALL, ["DOC", "ETH aside", "T-ERC20 aside"]],
+] as const)(
+  "its tokens go with it, and by force those that swaps need stay, and it with them: %j",
+  async (swaps, force, left, triedLater) => {
+    const { api, clock, tried, rows } = await startedAnew({ "T-ERC20": swaps });
+    const cancelledOrders = ["the order of T-ERC20", "the order of ETH"];
+    expect(await api.disable("ETH", force)).toMatchObject(ok({ cancelledOrders, passivized: force }));
+    expect([api.whyAway("T-ERC20"), await rows()]).toEqual([null, left]);
+    tried.clear();
+    await clock.advance(60_000);
+    expect([...tried].sort()).toEqual(triedLater);
+  },
+);
+
+test("a token of the last run that is still away and is disabled by force stays for its swaps, and its platform coin as it was", async () => {
+  const { api, clock, tried, rows } = await startedAnew({ "T-ERC20": swap });
+  expect(await api.disable("T-ERC20", true)).toMatchObject(ok({ cancelledOrders: ["the order of T-ERC20"], passivized: true }));
+  expect([api.whyAway("T-ERC20"), await rows()]).toEqual([null, ALL]);
   tried.clear();
   await clock.advance(60_000);
-  expect([...tried].sort()).toEqual(passivized ? ["DOC", "ETH aside"] : ["DOC"]);
+  expect([...tried].sort()).toEqual(["DOC", "ETH", "T-ERC20 aside"]);
 });
 
 test("a coin that a second client enables while the first one's disabling is being written down comes back for trades", async () => {

@@ -66,22 +66,24 @@ export function coinsApi(coins: CoinRegistry, lastCoins: RememberedCoins | null)
     },
     async disable(ticker, force) {
       if (forFees.disable(ticker)) return ok({ cancelledOrders: [], passivized: false });
-      const isAwaited = lastCoins !== null && lastCoins.whyAway(ticker) !== null;
+      if (lastCoins === null) return coins.disable(ticker, force);
+      const isAwaited = lastCoins.whyAway(ticker) !== null;
+      const tokens = lastCoins.beside(ticker);
       const work = async (): ReturnType<CoinsApi["disable"]> => {
-        const there = await coins.disable(ticker, force);
+        const there = await coins.disable(ticker, force, tokens);
         const isAway = isAwaited && !there.ok && there.error.kind === "NoSuchCoin";
-        const done = isAway ? await coins.disableAwaited(ticker, lastCoins.beside(ticker), force) : there;
+        const done = isAway ? await coins.disableAwaited(ticker, tokens, force) : there;
         if (!done.ok) return done;
-        const { passivized, tokens } = done.value;
-        const all = force || !passivized ? [ticker, ...tokens] : [];
+        const { passivized, kept } = done.value;
+        const all = force || !passivized ? [ticker, ...done.value.tokens] : [];
         // Another client may have enabled it while its orders were being cancelled, and that is remembered.
-        const gone = all.filter((coin) => coins.wallet(coin) === undefined);
-        if (passivized) await lastCoins?.setAside(ticker, gone);
-        else await lastCoins?.forget(gone);
+        const gone = all.filter((coin) => coins.wallet(coin) === undefined && !kept.includes(coin));
+        if (kept.length > 0) await lastCoins.setAside(kept);
+        if (gone.length > 0) await lastCoins.forget(gone);
         return done;
       };
       // A try that is just being made must not end in between.
-      return isAwaited ? lastCoins.instead([ticker], work) : work();
+      return lastCoins.instead(isAwaited ? [ticker, ...tokens] : tokens, work);
     },
   };
 }

@@ -190,7 +190,10 @@ test(`${RUNS} damaged notes of how a coin was enabled (seed ${SEED}) are read or
       merge: { mergeAt: 50, checkEverySec: 10, maxMergeAtOnce: 100 },
     }),
     textOf({ ...plain, nodes: { urls: ["https://node.example/key"], swapContract: "0x1", fallbackSwapContract: undefined } }),
-    activationToText({ kind: "token", token: { ticker: "LTC", requiredConfirmations: 2 }, platform: "ETH", batch: "LTC" }, seal),
+    activationToText(
+      { kind: "token", token: { ticker: "LTC", requiredConfirmations: 2 }, platform: "ETH", batch: "LTC", aside: true },
+      seal,
+    ),
   ];
   let accepted = 0;
   for (let i = 0; i < RUNS; i++) {

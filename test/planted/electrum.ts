@@ -33,6 +33,7 @@ const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
+const ASIDE_TEST = "src/main/tokensAside.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
@@ -1493,8 +1494,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were disabled with their platform coin come back",
     "src/main/coinsApi.ts",
-    "const all = force || !passivized ? [ticker, ...tokens] : [];",
-    "const all = force || !passivized ? [ticker, ...tokens.slice(0, 0)] : [];",
+    "const all = force || !passivized ? [ticker, ...done.value.tokens] : [];",
+    "const all = force || !passivized ? [ticker] : [];",
     "src/main/rpcContext.test.ts",
   ),
   bug(
@@ -1507,29 +1508,64 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens do not come back beside a platform coin that was disabled",
     "src/app/coin/comingBack.ts",
-    "if (done.ok && kept.aside) this.#isAside = true;",
-    "if (done.ok && kept.aside) this.#isAside = false;",
+    "if (done.ok && kept.aside) this.#aside.add(ticker);",
+    "if (done.ok && kept.aside) this.#aside.delete(ticker);",
     "src/app/coin/comingBack.test.ts",
   ),
   bug(
     "a coin disabled by force does not come back for the swaps that need it",
     "src/main/coinsApi.ts",
-    "if (passivized) await lastCoins?.setAside(ticker, gone);",
-    "if (passivized && !force) await lastCoins?.setAside(ticker, gone);",
+    "if (kept.length > 0) await lastCoins.setAside(kept);",
+    "if (kept.length > 0 && !force) await lastCoins.setAside(kept);",
     "src/main/rpcContext.test.ts",
+  ),
+  bug(
+    "a token disabled by force does not come back for the swaps that need it",
+    "src/main/coinsApi.ts",
+    "coins.wallet(coin) === undefined && !kept.includes(coin)",
+    "coins.wallet(coin) === undefined",
+    ASIDE_TEST,
+  ),
+  bug(
+    "a token that comes back for swaps takes new trades",
+    "src/app/coin/tokenCoins.ts",
+    "if (aside.has(token.ticker)) shelf.passive.add(token.ticker);",
+    "if (!aside.has(token.ticker)) shelf.passive.add(token.ticker);",
+    ASIDE_TEST,
+  ),
+  bug(
+    "a token that was kept for swaps takes new trades once its nodes are there though it was disabled",
+    "src/app/coin/tokenCoins.ts",
+    "await kept.replace(before, token, aside.has(token.ticker));",
+    "await kept.replace(before, token, false);",
+    ASIDE_TEST,
+  ),
+  bug(
+    "a token that came back for swaps stays after these have ended",
+    "src/app/coin/comingBack.ts",
+    "    if (done.ok) for (const { ticker, aside } of tokens) if (aside) this.#aside.add(ticker);\n",
+    "",
+    ASIDE_TEST,
+  ),
+  bug(
+    "a platform coin is disabled though swaps need a token that is just being enabled",
+    "src/main/coinsApi.ts",
+    "await coins.disable(ticker, force, tokens);",
+    "await coins.disable(ticker, force);",
+    ASIDE_TEST,
   ),
   bug(
     "a coin of the last run that is still away is disabled though swaps need it",
     "src/main/coinsApi.ts",
-    "const done = isAway ? await coins.disableAwaited(ticker, lastCoins.beside(ticker), force) : there;",
-    "const done = isAway ? ok({ cancelledOrders: [], passivized: false, tokens: [] }) : there;",
+    "const done = isAway ? await coins.disableAwaited(ticker, tokens, force) : there;",
+    "const done = isAway ? ok({ cancelledOrders: [], passivized: false, tokens: [], kept: [] }) : there;",
     "src/main/coinsApi.test.ts",
   ),
   bug(
     "a coin that is disabled by force before it is there comes back for trades",
     "src/app/coin/lastCoins.ts",
-    "if (isCoin) this.#away.get(coin)?.putAside();",
-    "if (!isCoin) this.#away.get(coin)?.putAside();",
+    "    for (const coin of coins) this.#away.get(coin)?.putAside();\n",
+    "",
     "src/main/coinsApi.test.ts",
   ),
   bug(
@@ -1542,15 +1578,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that is enabled while it is being put aside is put aside at the next start",
     "src/app/coin/lastCoins.ts",
-    "    if (this.#deps.coins.wallet(coin)) return;\n",
-    "",
+    "const aside = rows.filter(({ coin }) => !this.#deps.coins.wallet(coin));",
+    "const aside = rows;",
     "src/main/coinsApi.test.ts",
   ),
   bug(
     "a coin that is enabled while its orders are being cancelled is forgotten at the next start",
     "src/main/coinsApi.ts",
-    "const gone = all.filter((coin) => coins.wallet(coin) === undefined);",
-    "const gone = all;",
+    "const gone = all.filter((coin) => coins.wallet(coin) === undefined && !kept.includes(coin));",
+    "const gone = all.filter((coin) => !kept.includes(coin));",
     "src/main/coinsApi.test.ts",
   ),
   bug(
@@ -1577,14 +1613,14 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that came back for swaps is looked at after every start, for good",
     "src/app/coin/lastCoins.ts",
-    "(isAlone ? this.forget([platform]) : undefined)",
-    "(isAlone ? undefined : this.forget([platform]))",
+    "const gone = unneeded.length === coins.length ? unneeded : unneeded.filter((coin) => coin !== platform);",
+    "const gone = unneeded.filter((coin) => coin !== platform);",
     "src/app/coin/lastCoins.test.ts",
   ),
   bug(
     "a coin that was disabled is said to be coming back",
     "src/app/coin/lastCoins.ts",
-    "if (away === undefined || isAside(away.kept)) return null;",
+    "if (away === undefined || away.kept.aside) return null;",
     "if (away === undefined) return null;",
     "src/app/coin/lastCoins.test.ts",
   ),

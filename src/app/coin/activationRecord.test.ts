@@ -79,8 +79,9 @@ test("the certificate of a server that was accepted is kept with it", () => {
 });
 
 test("a token is written with its platform coin and those it was enabled with", () => {
-  const token: KeptActivation = { kind: "token", token: { ticker: "T", requiredConfirmations: 3 }, platform: "ETH", batch: "S" };
-  expect(parseActivation("T", activationToText(token, seal) ?? "", seal)).toEqual({ ok: true, value: token });
+  const token = { kind: "token", token: { ticker: "T", requiredConfirmations: 3 }, platform: "ETH", batch: "S", aside: false } as const;
+  for (const value of [token, { ...token, aside: true }])
+    expect(parseActivation("T", activationToText(value, seal) ?? "", seal)).toEqual({ ok: true, value });
 });
 
 test("an address of a node that cannot be one is too long to be kept", () => {

@@ -10,7 +10,7 @@ export type KeptActivation =
   | {
       readonly kind: "coin";
       readonly request: EnableRequest;
-      /** Disabled, and there for its enabled tokens alone. */
+      /** Disabled, and there for its enabled tokens or for swaps alone. */
       readonly aside: boolean;
     }
   | {
@@ -19,6 +19,8 @@ export type KeptActivation =
       readonly platform: string;
       /** Those of one name were enabled at once. */
       readonly batch: string;
+      /** Disabled, and there for swaps alone. */
+      readonly aside: boolean;
     };
 
 const MAX_ERROR_CHARS = 200;
@@ -75,6 +77,7 @@ const token = z.strictObject({
   platform: ticker,
   batch: ticker,
   requiredConfirmations: count.optional(),
+  aside: z.boolean().optional(),
 });
 const record = z.union([plainCoin, sealedCoin, token]);
 
@@ -84,10 +87,11 @@ const record = z.union([plainCoin, sealedCoin, token]);
  */
 export function activationToText(kept: KeptActivation, seal: ActivationSeal): string | null {
   if (kept.kind === "token") {
-    const { token: asked, platform, batch } = kept;
+    const { token: asked, platform, batch, aside } = kept;
     const written: z.input<typeof token> = {
       ...{ v: 2, kind: "token", coin: asked.ticker, platform, batch },
       requiredConfirmations: asked.requiredConfirmations,
+      ...(aside ? { aside } : {}),
     };
     return JSON.stringify(written);
   }
@@ -136,8 +140,8 @@ function readActivation(coin: string, text: string, seal: ActivationSeal): Resul
   if (!read.success) return err((read.error.issues[0]?.message ?? "it is not understood").slice(0, MAX_ERROR_CHARS));
   if (read.data.v === 1) return ok(coinOf(read.data));
   if (read.data.kind === "token") {
-    const { platform, batch, requiredConfirmations } = read.data;
-    return ok({ kind: "token", token: { ticker: read.data.coin, requiredConfirmations }, platform, batch });
+    const { platform, batch, requiredConfirmations, aside = false } = read.data;
+    return ok({ kind: "token", token: { ticker: read.data.coin, requiredConfirmations }, platform, batch, aside });
   }
   const opened = seal.open(coin, read.data);
   if (!opened.ok) return err("it was sealed under another passphrase, or is damaged");

@@ -130,7 +130,10 @@ test("a swap that began while the orders of a coin were being cancelled keeps th
   const used = { kind: "CoinInUse", matchingOrders: [], cancelledOrders: ["an order"], activeSwaps: ["a swap"] };
   expect(await coins.disable("DOC", false)).toEqual({ ok: false, error: used });
   expect(coins.active("DOC")).toBeDefined();
-  expect(await coins.disable("DOC", true)).toEqual({ ok: true, value: { cancelledOrders: ["an order"], passivized: true, tokens: [] } });
+  expect(await coins.disable("DOC", true)).toEqual({
+    ok: true,
+    value: { cancelledOrders: ["an order"], passivized: true, tokens: [], kept: ["DOC"] },
+  });
   expect([coins.active("DOC"), coins.running("DOC")?.ticker]).toEqual([undefined, "DOC"]);
 });
 
@@ -256,7 +259,10 @@ test("no order can be placed on a coin that is being disabled, and it is disable
     },
     () => NOBODY,
   );
-  expect(await made.coins.disable("DOC", false)).toEqual({ ok: true, value: { cancelledOrders: [], passivized: false, tokens: [] } });
+  expect(await made.coins.disable("DOC", false)).toEqual({
+    ok: true,
+    value: { cancelledOrders: [], passivized: false, tokens: [], kept: [] },
+  });
   expect(seen).toEqual([undefined, { ok: false, error: { kind: "NoSuchCoin", coin: "DOC" } }]);
 });
 
@@ -288,7 +294,10 @@ test("a coin that is being disabled is not enabled again before it is: whoever a
     },
     () => NOBODY,
   );
-  expect(await made.coins.disable("DOC", false)).toEqual({ ok: true, value: { cancelledOrders: [], passivized: false, tokens: [] } });
+  expect(await made.coins.disable("DOC", false)).toEqual({
+    ok: true,
+    value: { cancelledOrders: [], passivized: false, tokens: [], kept: [] },
+  });
   expect(seen).toEqual([{ ok: false, error: { kind: "BeingDisabled", coin: "DOC" } }]);
   expect((await made.enable()).ok).toBe(true);
 });

@@ -275,15 +275,17 @@ export class CoinRegistry {
     return this.#noted([], opening);
   }
 
-  async disable(ticker: string, force: boolean): Promise<Result<DisabledCoin, DisableError>> {
+  /** @param awaited tokens of it that are not there yet, and without it cannot be: what they need it for counts as well, and they go with it */
+  async disable(ticker: string, force: boolean, awaited: readonly string[] = []): Promise<Result<DisabledCoin, DisableError>> {
     const coin = this.wallet(ticker);
     if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
     const tokens = this.#shelf.tokensOf(coin);
     if (tokens.length > 0 && !force) {
       this.#shelf.passive.add(ticker);
-      return ok({ cancelledOrders: [], passivized: true, tokens: [] });
+      return ok({ cancelledOrders: [], passivized: true, tokens: [], kept: [ticker] });
     }
-    const usedNow = this.#inUse(ticker, []);
+    const all = [...awaited, ticker];
+    const [usedNow] = this.#usesOf(all, []);
     if (usedNow && !force) return err(usedNow);
     // No new order, no new token and no way back from here on; a swap may still begin before the last order is cancelled.
     this.#shelf.passive.add(ticker);
@@ -296,11 +298,14 @@ export class CoinRegistry {
         const gone = await this.disable(token.ticker, true);
         if (gone.ok) cancelledOrders.push(...gone.value.cancelledOrders);
       }
-      cancelledOrders.push(...(await this.#deps.cancelOrdersOf(ticker)));
-      const used = this.#inUse(ticker, cancelledOrders);
-      isPassive = force && (used !== null || this.#shelf.tokensOf(coin).length > 0);
+      for (const one of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(one)));
+      const [used] = this.#usesOf(all, cancelledOrders);
+      const stay = [...this.#shelf.tokensOf(coin).map((token) => token.ticker), ...awaited.filter((token) => this.#inUse(token, []))];
+      isPassive = force && (used !== undefined || stay.length > 0);
       if (!used && !isPassive) await this.#take(coin);
-      return used && !force ? err(used) : ok({ cancelledOrders, passivized: isPassive, tokens: tokens.map((token) => token.ticker) });
+      if (used && !force) return err(used);
+      const gone = [...tokens.map((token) => token.ticker), ...awaited];
+      return ok({ cancelledOrders, passivized: isPassive, tokens: gone, kept: isPassive ? [ticker, ...stay] : [] });
     } finally {
       this.#shelf.closing.delete(ticker);
       if (!isPassive) this.#shelf.passive.delete(ticker);
@@ -313,11 +318,12 @@ export class CoinRegistry {
    */
   async disableAwaited(ticker: string, tokens: readonly string[], force: boolean): Promise<Result<DisabledCoin, DisableError>> {
     const all = [...tokens, ticker];
-    const used = all.map((coin) => this.#inUse(coin, [])).find((one) => one !== null);
+    const [used] = this.#usesOf(all, []);
     if (used && !force) return err(used);
     const cancelledOrders: string[] = [];
     for (const coin of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(coin)));
-    return ok({ cancelledOrders, passivized: used !== undefined, tokens });
+    const kept = used ? [ticker, ...tokens.filter((token) => this.#inUse(token, []))] : [];
+    return ok({ cancelledOrders, passivized: used !== undefined, tokens, kept });
   }
 
   /** Takes a coin out and closes it. */
@@ -337,6 +343,10 @@ export class CoinRegistry {
   async #close(coin: ActiveCoin): Promise<void> {
     if (coin.family === "utxo") await coin.close();
     else await this.#accounts.close(coin);
+  }
+
+  #usesOf(tickers: readonly string[], cancelledOrders: readonly string[]): readonly (DisableError & { kind: "CoinInUse" })[] {
+    return tickers.flatMap((ticker) => this.#inUse(ticker, cancelledOrders) ?? []);
   }
 
   #inUse(ticker: string, cancelledOrders: readonly string[]): (DisableError & { kind: "CoinInUse" }) | null {

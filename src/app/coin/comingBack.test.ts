@@ -18,7 +18,7 @@ const coin = (ticker: string, aside = false) =>
     aside,
   });
 const token = (ticker: string, batch: string) =>
-  new AwaitedCoin({ kind: "token", token: { ticker, requiredConfirmations: undefined }, platform: "ETH", batch });
+  new AwaitedCoin({ kind: "token", token: { ticker, requiredConfirmations: undefined }, platform: "ETH", batch, aside: false });
 
 type Answer = Result<never, EnableError | EnableTokensError> | "ok";
 const away = (of: string): Answer => err({ kind: "DaemonFailed", coin: of, message: `${of} is away` });

@@ -39,7 +39,7 @@ export class AwaitedCoin {
   }
   /** It is wanted for its tokens and for swaps alone. */
   putAside(): void {
-    if (this.kept.kind === "coin") this.kept = { ...this.kept, aside: true };
+    this.kept = { ...this.kept, aside: true };
   }
   /** Somebody else enables it just now: it is not tried meanwhile. */
   get isHeld(): boolean {
@@ -71,8 +71,8 @@ export class ComingBack {
   readonly #platform: string;
   readonly #onOver: (coin: AwaitedCoin) => void;
   #coins: readonly AwaitedCoin[];
-  /** The platform coin was disabled before the start, and is here for its tokens and for swaps alone. */
-  #isAside = false;
+  /** Those that were disabled before the start and are there for swaps alone, the platform coin also for its tokens. */
+  readonly #aside = new Set<string>();
 
   constructor(deps: ComingBackDeps, platform: string, coins: readonly AwaitedCoin[], onOver: (coin: AwaitedCoin) => void) {
     this.#deps = deps;
@@ -83,16 +83,19 @@ export class ComingBack {
 
   /**
    * Rejects with `Aborted` when `signal` fires.
-   * @returns whether the platform coin had been put aside and nothing needs it
+   * @returns those that had been put aside and that nothing needs: they are closed
    */
-  async run(signal: AbortSignal): Promise<boolean> {
+  async run(signal: AbortSignal): Promise<readonly string[]> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       for (const batch of batchesOf(this.#coins, this.#platform)) await this.#tryBatch(batch, signal);
       if (this.#coins.length === 0) break;
       await sleep(this.#deps.clock, pauseMs, signal);
     }
-    // Every token may have been refused, every swap have ended.
-    return this.#isAside && this.#deps.coins.closeAside(this.#platform);
+    // Every token may have been refused, every swap have ended. The platform coin goes after what needs it.
+    const unneeded: string[] = [];
+    for (const coin of [...this.#aside].toSorted((a, b) => Number(a === this.#platform) - Number(b === this.#platform)))
+      if (await this.#deps.coins.closeAside(coin)) unneeded.push(coin);
+    return unneeded;
   }
 
   /** Those of a batch that are refused together are tried one by one: one bad token must not keep the others away. */
@@ -147,7 +150,7 @@ export class ComingBack {
   async #tryCoin({ kept, ticker }: AwaitedCoin, signal: AbortSignal): Promise<Tried> {
     if (kept.kind !== "coin") return OVER;
     const done = await this.#deps.coins.enable(kept.request, signal, kept.aside);
-    if (done.ok && kept.aside) this.#isAside = true;
+    if (done.ok && kept.aside) this.#aside.add(ticker);
     if (done.ok || done.error.kind === "AlreadyActive") return OVER;
     const { error } = done;
     // Whoever else is enabling or disabling it may fail; the platform coin may bring the nodes that a token did not name.
@@ -160,8 +163,9 @@ export class ComingBack {
   }
 
   async #tryTokens(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<Tried | "refused"> {
-    const tokens = batch.flatMap(({ kept }) => (kept.kind === "token" ? [kept.token] : []));
-    const done = await this.#deps.coins.enableTokens(this.#platform, tokens, signal, this.#isAside);
+    const tokens = batch.flatMap(({ kept }) => (kept.kind === "token" ? [{ ...kept.token, aside: kept.aside }] : []));
+    const done = await this.#deps.coins.enableTokens(this.#platform, tokens, signal, this.#aside.has(this.#platform));
+    if (done.ok) for (const { ticker, aside } of tokens) if (aside) this.#aside.add(ticker);
     if (done.ok) return OVER;
     const { error } = done;
     if (error.kind === "PlatformCoinIsNotActivated" && this.#awaitsPlatform()) {

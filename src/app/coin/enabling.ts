@@ -42,6 +42,8 @@ export type DisabledCoin = {
   readonly passivized: boolean;
   /** Tokens that were disabled with their platform coin. */
   readonly tokens: readonly string[];
+  /** Of it and these what stays all the same: for swaps, or for what they need. */
+  readonly kept: readonly string[];
 };
 
 export type CoinRegistryDeps = UtxoOpenerDeps &

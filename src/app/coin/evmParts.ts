@@ -34,8 +34,8 @@ export type EvmParts = {
   readonly load: () => Promise<{ readonly EvmCoins: typeof EvmCoins }>;
 };
 
-/** A token to be enabled beside its platform coin. */
-export type TokenRequest = { readonly ticker: string; readonly requiredConfirmations: number | undefined };
+/** A token to be enabled beside its platform coin. `aside`: for swaps alone. */
+export type TokenRequest = { readonly ticker: string; readonly requiredConfirmations: number | undefined; readonly aside?: boolean };
 
 /** Why tokens cannot be enabled beside their platform coin; none of them is then. */
 export type EnableTokensError =

@@ -151,7 +151,7 @@ test("a coin that was put aside is not said to come back: it does for its tokens
   const last = new LastCoins({ coins: { ...registry(enable), enableTokens }, store, seal, clock, log: new SilentLog() });
   await last.remember(request("ETH", { nodes: { urls: ["http://a"], swapContract: undefined, fallbackSwapContract: undefined } }));
   await last.rememberTokens("ETH", [{ ticker: "T", requiredConfirmations: undefined }]);
-  await last.setAside("ETH", []);
+  await last.setAside(["ETH"]);
   await last.start();
   await clock.advance(0);
   expect(asked).toEqual([["ETH", true]]);
@@ -172,7 +172,8 @@ test("a coin that was put aside for swaps comes back for them, and is forgotten 
     const last = new LastCoins({ coins: { ...registry(enable), closeAside }, store, seal, clock, log: new SilentLog() });
     if (!isUnneeded) {
       for (const coin of ["ETH", "T"]) await last.remember(request(coin));
-      await last.setAside("ETH", ["ETH", "T"]);
+      await last.setAside(["ETH"]);
+      await last.forget(["T"]);
     }
     expect(await rows()).toEqual(["ETH"]);
     await last.start();

@@ -14,9 +14,6 @@ export type LastCoinsDeps = ComingBackDeps & {
   readonly seal: ActivationSeal;
 };
 
-/** It was disabled, and comes back for its tokens and for swaps alone. */
-const isAside = (kept: KeptActivation): boolean => kept.kind === "coin" && kept.aside;
-
 /** Remembers how coins were enabled, and enables them again after a start. */
 export class LastCoins {
   readonly #deps: LastCoinsDeps;
@@ -39,17 +36,12 @@ export class LastCoins {
   async rememberTokens(platform: string, tokens: readonly TokenRequest[]): Promise<void> {
     const batch = tokens[0]?.ticker ?? "";
     for (const { ticker } of tokens) this.#giveUp(ticker);
-    await this.#keep(tokens.map((token) => ({ kind: "token", token, platform, batch })));
+    await this.#keep(tokens.map((token) => ({ kind: "token", token, platform, batch, aside: false })));
   }
 
   /** Coins were disabled by request. Those still awaited beside one of them are not wanted either: without it they cannot be there. */
   async forget(coins: readonly string[]): Promise<void> {
-    await this.#forget(coins, null);
-  }
-
-  /** @param stays this one is remembered, and awaited, all the same */
-  async #forget(coins: readonly string[], stays: string | null): Promise<void> {
-    const all = [...new Set([...coins, ...coins.flatMap((coin) => this.beside(coin))])].filter((coin) => coin !== stays);
+    const all = [...new Set([...coins, ...coins.flatMap((coin) => this.beside(coin))])];
     for (const coin of all) this.#giveUp(coin);
     await this.#stored(all, this.#deps.store.remove(all));
   }
@@ -59,26 +51,21 @@ export class LastCoins {
     return [...this.#away.keys()].filter((coin) => coin !== platform && this.#platformOf(coin) === platform);
   }
 
-  /**
-   * A coin was disabled and stays for its tokens, or for swaps: it comes back for them alone.
-   * @param gone what was disabled for good with it
-   */
-  async setAside(coin: string, gone: readonly string[]): Promise<void> {
+  /** Coins were disabled and stay, for swaps or for their tokens: they come back for these alone. */
+  async setAside(coins: readonly string[]): Promise<void> {
     const { store, seal } = this.#deps;
-    const row = (await store.all().catch(() => [])).find((stored) => stored.coin === coin);
-    const kept = row && parseActivation(coin, row.request, seal);
-    const isCoin = kept?.ok === true && kept.value.kind === "coin";
-    if (isCoin) this.#away.get(coin)?.putAside();
-    if (gone.length > 0) await this.#forget(gone, isCoin ? coin : null);
-    // Another client may have enabled it again, and that is remembered.
-    if (this.#deps.coins.wallet(coin)) return;
-    if (kept?.ok && kept.value.kind === "coin") await this.#keep([{ ...kept.value, aside: true }]);
+    for (const coin of coins) this.#away.get(coin)?.putAside();
+    const rows = (await store.all().catch(() => [])).filter(({ coin }) => coins.includes(coin));
+    // Another client may have enabled one again, and that is remembered.
+    const aside = rows.filter(({ coin }) => !this.#deps.coins.wallet(coin));
+    const read = aside.map(({ coin, request }) => parseActivation(coin, request, seal));
+    await this.#keep(read.flatMap((kept) => (kept.ok ? [{ ...kept.value, aside: true }] : [])));
   }
 
   /** Of a coin of the last run that is not there yet: sentences that say so and what can be done. Null: it is none. */
   whyAway(coin: string): string | null {
     const away = this.#away.get(coin);
-    if (away === undefined || isAside(away.kept)) return null;
+    if (away === undefined || away.kept.aside) return null;
     const why = away.why === null ? "" : ` ${away.why.replace(/[^.]$/, "$&.")}`;
     return `${coin} was enabled before this node was started and is being enabled again.${why} It is tried every minute until it is there; enable it with other servers to go on at once, or disable it.`;
   }
@@ -136,21 +123,20 @@ export class LastCoins {
       this.#away.set(coin, awaited);
       chains.set(platform, [...(chains.get(platform) ?? []), awaited]);
     }
-    for (const [platform, coins] of chains) {
-      // Without tokens it is there for swaps, and forgotten once there are none.
-      const isAlone = coins.length === 1;
-      this.#begin(platform, coins, async () => (isAlone ? this.forget([platform]) : undefined));
-    }
+    for (const [platform, coins] of chains) this.#begin(platform, coins);
   }
 
-  /** @param onUnneeded the platform coin had been put aside, and nothing needs it */
-  #begin(platform: string, coins: readonly AwaitedCoin[], onUnneeded: () => Promise<void>): void {
+  #begin(platform: string, coins: readonly AwaitedCoin[]): void {
     const over = (coin: AwaitedCoin): void => {
       if (this.#away.get(coin.ticker) === coin) this.#away.delete(coin.ticker);
     };
     const work = new ComingBack(this.#deps, platform, coins, over)
       .run(this.#stopping.signal)
-      .then((isUnneeded) => (isUnneeded ? onUnneeded() : undefined))
+      .then((unneeded) => {
+        // With tokens that are remembered the platform coin is, too, though they were refused this time.
+        const gone = unneeded.length === coins.length ? unneeded : unneeded.filter((coin) => coin !== platform);
+        return gone.length > 0 ? this.forget(gone) : undefined;
+      })
       .catch((cause: unknown) => {
         if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: platform, error: cause });
       });

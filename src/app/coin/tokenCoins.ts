@@ -43,14 +43,22 @@ export class TokenCoins {
     if (unseen || coin?.family !== "account" || coin.contract !== null) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
     const other = back.find((token) => token.account !== coin.account);
     if (other) return err({ kind: "TokenIsAlreadyActivated", ticker: other.ticker });
-    const opened = await this.#openAll(coin, tokens, () => beside() !== coin, signal);
+    const aside = new Set(requests.filter((request) => request.aside).map(({ ticker }) => ticker));
+    const opened = await this.#openAll(coin, tokens, aside, () => beside() !== coin, signal);
     if (!opened.ok) return opened;
-    for (const token of back) if (shelf.coins.get(token.ticker) === token) shelf.bringForward(token.ticker);
+    const forward = back.filter(({ ticker }) => !aside.has(ticker));
+    for (const token of forward) if (shelf.coins.get(token.ticker) === token) shelf.bringForward(token.ticker);
     const all = [...opened.value, ...back];
     return ok(requests.flatMap(({ ticker }) => all.find((token) => token.ticker === ticker) ?? []));
   }
 
-  async #openAll(platform: EvmCoin, tokens: TokensToOpen["tokens"], isGone: () => boolean, signal: AbortSignal): Promise<Opened> {
+  async #openAll(
+    platform: EvmCoin,
+    tokens: TokensToOpen["tokens"],
+    aside: ReadonlySet<string>,
+    isGone: () => boolean,
+    signal: AbortSignal,
+  ): Promise<Opened> {
     const { shelf, accounts } = this.#deps;
     const gone = err({ kind: "PlatformCoinIsNotActivated" as const, platform: platform.ticker });
     for (const { entry } of tokens) shelf.opening.set(entry.ticker, null);
@@ -60,7 +68,7 @@ export class TokenCoins {
         if (opened.ok) await this.#leaveAll(opened.value);
         return gone;
       }
-      if (opened.ok) await this.#enterAll(platform, opened.value);
+      if (opened.ok) await this.#enterAll(platform, opened.value, aside);
       else await this.#keep(platform, tokens, opened.error);
       return opened;
     } catch (cause) {
@@ -79,12 +87,13 @@ export class TokenCoins {
     if (error.kind === "ChainMismatch" && tokens.length === 1) await kept.keepTokens(platform, tokens, error.reason);
   }
 
-  async #enterAll({ ticker }: EvmCoin, tokens: readonly EvmCoin[]): Promise<void> {
+  async #enterAll({ ticker }: EvmCoin, tokens: readonly EvmCoin[], aside: ReadonlySet<string>): Promise<void> {
     const { shelf, kept, log } = this.#deps;
+    for (const token of tokens) if (aside.has(token.ticker)) shelf.passive.add(token.ticker);
     shelf.enterAll(tokens.filter((token) => !shelf.coins.has(token.ticker)));
     for (const token of tokens) {
       const before = shelf.coins.get(token.ticker);
-      if (before?.family === "account" && before !== token) await kept.replace(before, token, false);
+      if (before?.family === "account" && before !== token) await kept.replace(before, token, aside.has(token.ticker));
     }
     log.info("tokens_activated", { coin: ticker, count: tokens.length });
   }

@@ -1,0 +1,168 @@
+import { expect, test } from "vitest";
+import { coinNode } from "../../test/fakes/coinNode.ts";
+import { FakeAccountChain } from "../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../adapters/sqlite/accountTxStore.ts";
+import { ACTIVATION_SCHEMA, createActivationStore } from "../adapters/sqlite/activationStore.ts";
+import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
+import { seededRng } from "../adapters/virtualClock/seededRng.ts";
+import { ActivationSeal } from "../app/coin/activationSeal.ts";
+import { LastCoins } from "../app/coin/lastCoins.ts";
+import { addressFromBytes, checksumAddress } from "../core/evm/address.ts";
+import { err, ok } from "../core/util/result.ts";
+import { Secret } from "../core/util/secret.ts";
+import type { AccountChain } from "../ports/accountChain.ts";
+import { Aborted } from "../ports/clock.ts";
+import { coinsApi } from "./coinsApi.ts";
+
+const SWAPS_AT = checksumAddress(addressFromBytes(new Uint8Array(20).fill(0x24)));
+const contractOf = (byte: number) => addressFromBytes(new Uint8Array(20).fill(byte));
+const token = (coin: string, byte: number) => ({
+  ...{ coin, mm2: 1, decimals: 6 },
+  protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${contractOf(byte)}` } },
+});
+const ENTRIES = [
+  { coin: "ETH", mm2: 1, protocol: { type: "ETH", protocol_data: { chain_id: 1 } } },
+  token("USED", 0x11),
+  token("IDLE", 0x22),
+];
+const { signal } = new AbortController();
+
+type Nodes = "answer" | "are silent" | "are away";
+
+/** An account chain; `nodes`: what they do when they are asked how many decimal places tokens have. */
+function accountChain(nodes: () => Nodes): FakeAccountChain {
+  const chain = new FakeAccountChain();
+  for (const byte of [0x11, 0x22]) chain.tokenBalances.set(contractOf(byte), 500n);
+  const told = chain.tokensDecimals.bind(chain);
+  const tokensDecimals: AccountChain["tokensDecimals"] = async (tokens, until) => {
+    if (nodes() === "are away") return err({ kind: "Unreachable", message: "no node answers" });
+    if (nodes() === "are silent") await new Promise((_, reject) => until?.addEventListener("abort", () => reject(new Aborted())));
+    return told(tokens);
+  };
+  return Object.assign(chain, { tokensDecimals });
+}
+
+/** A node whose open swaps are of these coins: its first run with all coins enabled, and each later one as it starts with those of the last. */
+function node(swaps: Set<string>) {
+  const activations = createActivationStore(openInlineDatabase(":memory:", [ACTIVATION_SCHEMA]));
+  const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+  const seal = new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1));
+  let nodes: Nodes = "answer";
+  const openChain = async () => ok(accountChain(() => nodes));
+  const swapsOf = (ticker: string) => (swaps.has(ticker) ? ["a swap"] : []);
+  const run = async (begin: Nodes = "answer") => {
+    nodes = begin;
+    const { coins, clock } = await coinNode(ENTRIES, "tokens of a run before", false, null, "spec", {
+      parts: { openChain, store },
+      swapsOf,
+    });
+    const last = new LastCoins({ coins, clock, log: new SilentLog(), store: activations, seal });
+    await last.start();
+    await clock.advance(60_000);
+    /** Coins that are there, those that take no new trades in brackets. */
+    const there = () => ENTRIES.flatMap(({ coin }) => (coins.wallet(coin) ? [coin] : coins.running(coin) ? [`(${coin})`] : [])).join(" ");
+    const end = async () => {
+      await last.close();
+      await coins.close();
+    };
+    const heal = async () => {
+      nodes = "answer";
+      await clock.advance(120_000);
+    };
+    return { api: coinsApi(coins, last), there, end, heal };
+  };
+  const first = async () => {
+    const begun = await run();
+    const at = { urls: ["http://127.0.0.1:8545"], swapContract: SWAPS_AT, fallbackSwapContract: undefined };
+    const plain = {
+      mm2: true,
+      requiredConfirmations: undefined,
+      requiresNotarization: undefined,
+      daemon: undefined,
+      birthdayHeight: undefined,
+    };
+    const request = { ...plain, ...{ rescan: false, electrum: undefined, txHistory: false, addressFormat: undefined } };
+    expect((await begun.api.enable({ coin: "ETH", ...request, nodes: at }, signal)).ok).toBe(true);
+    const tokens = ["USED", "IDLE"].map((ticker) => ({ ticker, requiredConfirmations: undefined }));
+    expect((await begun.api.enableTokens("ETH", tokens, signal)).ok).toBe(true);
+    return begun;
+  };
+  return { first, run };
+}
+
+test("a token that is disabled by force while swaps need it comes back for them after a start, and is forgotten once they have ended", async () => {
+  const swaps = new Set(["USED"]);
+  const { first, run } = node(swaps);
+  let now = await first();
+  expect(await now.api.disable("USED", true)).toMatchObject(ok({ passivized: true }));
+  for (let start = 0; start < 2; start++) {
+    expect(now.there()).toBe("ETH (USED) IDLE");
+    await now.end();
+    now = await run();
+  }
+  expect(now.there()).toBe("ETH (USED) IDLE");
+  await now.end();
+  swaps.clear();
+  now = await run();
+  expect(now.there()).toBe("ETH IDLE");
+  await now.end();
+  swaps.add("USED");
+  now = await run();
+  expect(now.there()).toBe("ETH IDLE");
+});
+
+test("a platform coin that is disabled by force comes back for a token that swaps need, and with it; what they need no more is forgotten", async () => {
+  const swaps = new Set(["USED"]);
+  const { first, run } = node(swaps);
+  let now = await first();
+  expect(await now.api.disable("ETH", true)).toMatchObject(ok({ passivized: true }));
+  expect(now.there()).toBe("(ETH) (USED)");
+  await now.end();
+  now = await run();
+  expect(now.there()).toBe("(ETH) (USED)");
+  await now.end();
+  swaps.clear();
+  now = await run();
+  expect(now.there()).toBe("");
+  await now.end();
+  swaps.add("USED");
+  now = await run();
+  expect(now.there()).toBe("");
+});
+
+test("a token that came back for swaps takes new trades where it is enabled again, after later starts, too", async () => {
+  const { first, run } = node(new Set(["USED"]));
+  let now = await first();
+  await now.api.disable("USED", true);
+  await now.end();
+  now = await run();
+  expect((await now.api.enableTokens("ETH", [{ ticker: "USED", requiredConfirmations: undefined }], signal)).ok).toBe(true);
+  expect(now.there()).toBe("ETH USED IDLE");
+  await now.end();
+  now = await run();
+  expect(now.there()).toBe("ETH USED IDLE");
+});
+
+test("a platform coin whose tokens are just being enabled is not disabled while swaps need one of them; by force it stays for that one alone", async () => {
+  const { first, run } = node(new Set(["USED"]));
+  await (await first()).end();
+  let now = await run("are silent");
+  expect(now.there()).toBe("ETH");
+  expect(await now.api.disable("ETH", false)).toMatchObject(err({ kind: "CoinInUse", activeSwaps: ["a swap"] }));
+  expect(await now.api.disable("ETH", true)).toMatchObject(ok({ passivized: true }));
+  await now.end();
+  now = await run();
+  expect(now.there()).toBe("(ETH) (USED)");
+});
+
+test("a token that was disabled by force while swaps need it stays for them alone when its nodes are there again", async () => {
+  const { first, run } = node(new Set(["USED"]));
+  let now = await first();
+  await now.api.disable("USED", true);
+  await now.end();
+  now = await run("are away");
+  expect(now.there()).toBe("ETH (USED)");
+  await now.heal();
+  expect(now.there()).toBe("ETH (USED) IDLE");
+});
