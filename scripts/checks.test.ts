@@ -68,12 +68,15 @@ test.each([
   ["a link to a heading that is not there", "[b](docs/a.md#of-c)", "README.md: docs/a.md#of-c leads to no heading"],
   ["a file that is not there", "`src/a.ts`", "README.md: there is no src/a.ts"],
   ["a command that is not there", "npm run dmo", "README.md: there is no command npm run dmo"],
+  ["a row with a cell too many", "\n| a | b |\n|---|---|\n| c | d | e |\n", "README.md: line 4 has not 2 cells as its table, but 3"],
+  ["a row with a cell too few", "\n| a | b |\n|---|---|\n| c |\n", "README.md: line 4 has not 2 cells as its table, but 1"],
 ])("planted: %s in a document is found", (_, text, problem) => {
   expect(inDocuments(text)).toEqual([problem]);
 });
 
 test("what a document names rightly is not complained about; one that nobody leads to is", () => {
   expect(inDocuments("[b](docs/a.md#of-a-and-more) `src/b.ts` npm run -s demo")).toEqual([]);
+  expect(inDocuments("\n| a | b |\n|---|---|\n| c \\| d | |\n\n| a |\n|---|\n```sh\n| c | d |\n```\n")).toEqual([]);
   const alone = [
     { path: "README.md", text: "" },
     { path: "docs/a.md", text: "[back](../README.md)" },

@@ -28,9 +28,23 @@ function anchorsOf(text: string): Set<string> {
 /** Decisions stay as they were written, also about files that have moved since. */
 const isDecision = (path: string): boolean => path.startsWith("docs/adr/0");
 
+/** Rows whose cells are not as many as those of their table: a reader is not shown the last of them. */
+function rowProblems({ path, text }: SourceFile): string[] {
+  const problems: string[] = [];
+  let cellsOfTable = 0;
+  let isCode = false;
+  for (const [i, line] of text.split("\n").entries()) {
+    if (line.startsWith("```")) isCode = !isCode;
+    const cells = !isCode && line.startsWith("|") ? line.replaceAll("\\|", "").split("|").length - 2 : 0;
+    if (cells === 0 || cellsOfTable === 0) cellsOfTable = cells;
+    else if (cells !== cellsOfTable) problems.push(`${path}: line ${i + 1} has not ${cellsOfTable} cells as its table, but ${cells}`);
+  }
+  return problems;
+}
+
 /**
- * What does not hold in documents: links to files and headings that are not there, names of files and commands that are none, and
- * documents nobody comes to from the README.
+ * What does not hold in documents: links to files and headings that are not there, names of files and commands that are none, rows that
+ * do not fit their table, and documents nobody comes to from the README.
  */
 export function linkProblems(documents: readonly SourceFile[], { hasPath, commands }: Named): string[] {
   const anchors = new Map(documents.map(({ path, text }) => [path, anchorsOf(text)]));
@@ -47,6 +61,7 @@ export function linkProblems(documents: readonly SourceFile[], { hasPath, comman
       targets.push(target, `${target}/README.md`);
     }
     links.set(path, targets);
+    problems.push(...rowProblems({ path, text }));
     if (isDecision(path)) continue;
     for (const [, name = ""] of text.matchAll(/`((?:src|test|sim|scripts|docs|bench|contracts|client)\/[\w./-]+)`/g)) {
       if (!hasPath(name)) problems.push(`${path}: there is no ${name}`);
