@@ -1,4 +1,4 @@
-import type { PlantedBug } from "./plantedBug.ts";
+import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const program = (name: string, file: string, find: string, replace: string, ...args: readonly string[]): PlantedBug => ({
   name,
@@ -45,5 +45,12 @@ export const CHECKS: readonly PlantedBug[] = [
     "| gets it like others (KDF: from no relay): the name",
     "| gets it from no relay | gets it like others: the name",
     "scripts/check-links.ts",
+  ),
+  bug(
+    "a market maker is told that a node may be away for half an hour while swaps are open",
+    "docs/operations/market-maker.md",
+    "Sooner is safe, too, if the node is back within 15 min",
+    "Sooner is safe, too, if the node is back well within half an hour",
+    "sim/run/envelope.test.ts",
   ),
 ];
