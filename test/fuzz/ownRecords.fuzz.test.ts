@@ -121,7 +121,6 @@ const ORDERS = [
       createdAtMs: 5,
       updatedAtMs: 6,
       timeoutMinutes: null,
-      lifeStartMs: 5,
       matches: new Map(),
       startedSwaps: [UUID],
     },

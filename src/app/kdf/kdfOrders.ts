@@ -105,7 +105,6 @@ function toMaker(f: z.infer<typeof makerFile>, maxBaseVol: Rational): MakerOrder
     createdAtMs: f.created_at,
     updatedAtMs: f.updated_at ?? f.created_at,
     timeoutMinutes: f.timeout_in_minutes ?? null,
-    lifeStartMs: f.created_at,
     saveInHistory: f.save_in_history,
     matches: new Map(),
     startedSwaps: f.started_swaps,

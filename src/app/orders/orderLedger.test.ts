@@ -24,7 +24,6 @@ const order = (n: number): MakerOrder => ({
   createdAtMs: 5,
   updatedAtMs: 5,
   timeoutMinutes: null,
-  lifeStartMs: 5,
   saveInHistory: true,
   matches: new Map(),
   startedSwaps: [],

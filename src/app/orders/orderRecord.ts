@@ -66,7 +66,6 @@ const maker = z.object({
     createdAtMs: timeMs,
     updatedAtMs: timeMs,
     timeoutMinutes: z.number().nullable(),
-    lifeStartMs: timeMs,
     saveInHistory: z.boolean(),
     matches,
     startedSwaps: z.array(uuid).readonly(),

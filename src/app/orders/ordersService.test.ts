@@ -382,6 +382,15 @@ test("an order expires after timeout_in_minutes, half-matched or not", async () 
   expect(maker.swaps.started).toEqual([]);
 });
 
+test("a restart does not renew timeout_in_minutes: the price is as old as the order", async () => {
+  const { world, maker } = await pair();
+  const uuid = await place(maker, sell({ timeoutMinutes: 1 }));
+  await world.clock.advance(50_000);
+  await maker.restart();
+  await world.clock.advance(10_000 + TICK);
+  expect(await reason(maker, uuid)).toBe("Expired");
+});
+
 test("notarization and confirmation settings reach the swap, and notarization its lock duration", async () => {
   const { world, maker, taker } = await pair();
   await place(maker, sell({ conf: { baseConfs: 3, relConfs: 2, relNota: true } }));

@@ -103,7 +103,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     await ledger.load();
     for (const order of [...ledger.makers.values()]) {
       kickStart.add(order.base).add(order.rel);
-      const resumed = resumeMakerOrder(order, clock.nowMs(), (uuid) => deps.swaps.has(uuid));
+      const resumed = resumeMakerOrder(order, (uuid) => deps.swaps.has(uuid));
       ledger.setInMemory(resumed);
       makerSide.resume(resumed);
     }

@@ -45,10 +45,8 @@ export type MakerOrder = {
   readonly conf: ConfSettings;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** `timeout_in_minutes` of setprice; null: does not expire. */
+  /** `timeout_in_minutes` of setprice, from creation on; null: does not expire. */
   readonly timeoutMinutes: number | null;
-  /** Start of that life: creation, or the last load after a restart. */
-  readonly lifeStartMs: number;
   readonly saveInHistory: boolean;
   /** Keyed by the taker request's uuid. */
   readonly matches: ReadonlyMap<string, MakerMatch>;
@@ -58,10 +56,10 @@ export type MakerOrder = {
 
 export type MakerEndReason = "Fulfilled" | "InsufficientBalance" | "Cancelled" | "Expired";
 
-export type NewMakerOrder = Omit<MakerOrder, "updatedAtMs" | "lifeStartMs" | "matches" | "startedSwaps">;
+export type NewMakerOrder = Omit<MakerOrder, "updatedAtMs" | "matches" | "startedSwaps">;
 
 export function createMakerOrder(order: NewMakerOrder): MakerOrder {
-  return { ...order, updatedAtMs: order.createdAtMs, lifeStartMs: order.createdAtMs, matches: new Map(), startedSwaps: [] };
+  return { ...order, updatedAtMs: order.createdAtMs, matches: new Map(), startedSwaps: [] };
 }
 
 /** Ticker the book and the wire know the order's base by. */
@@ -192,7 +190,7 @@ const knownOver = new WeakMap<MakerOrder, boolean>();
 
 /** Why the order must be removed now, or null. Expiry does not wait for an open handshake; the rest does (reference rpc.md 6.4). */
 export function makerEndReason(order: MakerOrder, nowMs: number): MakerEndReason | null {
-  if (order.timeoutMinutes !== null && nowMs - order.lifeStartMs >= order.timeoutMinutes * 60_000) return "Expired";
+  if (order.timeoutMinutes !== null && nowMs - order.createdAtMs >= order.timeoutMinutes * 60_000) return "Expired";
   let isOver = knownOver.get(order);
   if (isOver === undefined) {
     isOver = !isHalfMatched(order) && lt(availableVolume(order), order.minBaseVol);
@@ -204,12 +202,12 @@ export function makerEndReason(order: MakerOrder, nowMs: number): MakerEndReason
 
 /**
  * The order as it continues after a restart: handshakes that were half-open are over, a connected match whose swap
- * was never stored is given back (its taker was never told `connected`), the life time starts anew.
+ * was never stored is given back (its taker was never told `connected`).
  *
  * @param swapStored whether a swap with this uuid was ever stored
  */
-export function resumeMakerOrder(order: MakerOrder, nowMs: number, swapStored: (uuid: string) => boolean): MakerOrder {
-  let resumed: MakerOrder = { ...order, lifeStartMs: nowMs };
+export function resumeMakerOrder(order: MakerOrder, swapStored: (uuid: string) => boolean): MakerOrder {
+  let resumed = order;
   for (const [uuid, match] of order.matches) if (isHalfOpen(match) || !swapStored(uuid)) resumed = dropMatch(resumed, uuid);
   return resumed;
 }

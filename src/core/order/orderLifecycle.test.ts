@@ -178,15 +178,16 @@ test("shrinking keeps what is matched, never grows, and ends an order that falls
   expect(shrinkToFunds(order, decimal("0.99999999"))).toBeNull();
 });
 
-test("a restart drops half-open matches and connected ones whose swap was never stored, and starts the life anew", () => {
+test("a restart drops half-open matches and connected ones whose swap was never stored, and renews no life", () => {
   const one = connectMatch(reserved(aMakerOrder({ timeoutMinutes: 1 }), "stored", "2"), "stored", TAKER, 1);
   const two = one.ok ? connectMatch(reserved(one.value, "lost", "2"), "lost", TAKER, 1) : one;
   if (!two.ok) throw new Error("not connected");
-  const resumed = resumeMakerOrder(reserved(two.value, "half", "2"), 100_000, (uuid) => uuid === "stored");
+  const resumed = resumeMakerOrder(reserved(two.value, "half", "2"), (uuid) => uuid === "stored");
   expect([...resumed.matches.keys()]).toEqual(["stored"]);
   expect(resumed.startedSwaps).toEqual(["stored"]);
   expect(availableVolume(resumed)).toEqual(decimal("8"));
-  expect(makerEndReason(resumed, 100_001)).toBeNull();
+  expect(makerEndReason(resumed, 59_999)).toBeNull();
+  expect(makerEndReason(resumed, 60_000)).toBe("Expired");
 });
 
 test("a sell converts to an order of the same pair, without match_by", () => {
@@ -292,7 +293,7 @@ test("in whatever order events arrive, matched volume never exceeds the maximum 
           nowMs += event.n * 5_000;
           order = staleMatches(order, nowMs).reduce(dropMatch, order);
         } else if (event.do === "shrink") order = shrinkToFunds(order, rational(BigInt(event.n))) ?? order;
-        else order = resumeMakerOrder(order, nowMs, () => true);
+        else order = resumeMakerOrder(order, () => true);
         expect(lt(order.maxBaseVol, reservedVolume(order))).toBe(false);
         expect(lt(connectedVolume(order), before)).toBe(false);
         expect(order.startedSwaps.length).toBe([...order.matches.values()].filter((m) => m.connectedAtMs !== null).length);

@@ -159,7 +159,7 @@ class Market {
       const maker = this.makers[a.maker];
       if (!maker) return;
       if (a.do === "shrink") this.makers[a.maker] = shrinkToFunds(maker, a.funds) ?? maker;
-      else if (a.do === "restart") this.makers[a.maker] = resumeMakerOrder(maker, this.nowMs, (uuid) => this.begun.has(uuid));
+      else if (a.do === "restart") this.makers[a.maker] = resumeMakerOrder(maker, (uuid) => this.begun.has(uuid));
       if (a.do === "reserve" || a.do === "offer" || a.do === "connect" || a.do === "connected" || a.do === "stranger")
         this.#message(a.do, a.maker, a.n);
     }

@@ -24,7 +24,7 @@ export const setprice = defineMethod<PlaceOrderFailure>()({
     min_volume: optionalMmNumber().describe("Least base coins one match may take; at most `volume`."),
     cancel_previous: flag(true).describe("Cancel all own orders of this base and rel first."),
     timeout_in_minutes: optional(readU16, { type: "integer", minimum: 0, maximum: 65_535 }).describe(
-      "Cancel the order after so many minutes.",
+      "Cancel the order so many minutes after this call, whatever is updated and however often the node is started.",
     ),
     ...confFields(),
     save_in_history: flag(true).describe("Keep the order in the history."),
