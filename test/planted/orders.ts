@@ -522,8 +522,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "an overdue order that a full disk keeps has no request said again",
     "src/app/orders/orderUpkeep.ts",
-    "    } finally {\n      this.#takerSide.repeatConnects();\n      this.#takerSide.repeatRequests();\n    }",
-    "    } finally {\n      this.#takerSide.repeatConnects();\n    }\n    this.#takerSide.repeatRequests();",
+    "    } finally {\n      this.#takerSide.repeatConnects();\n      this.#takerSide.requests.repeat();\n    }",
+    "    } finally {\n      this.#takerSide.repeatConnects();\n    }\n    this.#takerSide.requests.repeat();",
     "src/app/orders/orderLimits.test.ts",
   ),
   bug(
@@ -819,8 +819,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a maker is blamed for the order that a start on a full disk could not end",
     TAKER_SIDE,
-    '    this.#unstored.add(order.uuid);\n    return this.end(order, "TimedOut");\n  }\n\n  /** Called',
-    '    return this.end(order, "TimedOut");\n  }\n\n  /** Called',
+    '    this.#unstored.add(order.uuid);\n    return this.end(order, "TimedOut");\n  }\n\n  /** A maker offers',
+    '    return this.end(order, "TimedOut");\n  }\n\n  /** A maker offers',
     SERVICE_TEST,
   ),
   bug(

@@ -77,7 +77,7 @@ export class OrderUpkeep {
       await this.#storeChanges();
     } finally {
       this.#takerSide.repeatConnects();
-      this.#takerSide.repeatRequests();
+      this.#takerSide.requests.repeat();
     }
     if (!this.#isAllDone()) this.#isSettled = false;
   }

@@ -110,7 +110,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     for (const order of [...ledger.takers.values()]) {
       kickStart.add(order.base).add(order.rel);
       if (!order.match) {
-        takerSide.resume(order);
+        takerSide.requests.resume(order);
         continue;
       }
       try {
@@ -156,7 +156,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
         if (!placed.ok) return placed;
         // A coin that was disabled meanwhile took its orders with it, but could not know of this one.
         const pair = takerPair(deps, input);
-        if (pair.ok) takerSide.publishRequest(placed.value);
+        if (pair.ok) takerSide.requests.publish(placed.value);
         else await mailbox.call(() => cancelOrder(orders, takerSide, placed.value.uuid));
         return pair.ok ? placed : pair;
       }),

@@ -1,4 +1,4 @@
-import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
+import type { MakerReserved, OrderPair } from "../../core/message/types.ts";
 import { isPositive, toUnits } from "../../core/money/rational.ts";
 import { compareOffers, type Offer, takerAcceptsReserved } from "../../core/order/matching.ts";
 import {
@@ -10,9 +10,7 @@ import {
   takerCoinOf,
   takerDeadlineMs,
   takerRelTicker,
-  takerRequestOf,
 } from "../../core/order/takerOrder.ts";
-import { Aborted } from "../../ports/clock.ts";
 import type { FundsError } from "../tradingCoin.ts";
 import { coverSpends, isCutShort, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
@@ -21,6 +19,7 @@ import type { OrderLedger } from "./orderLedger.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import { StrangersLog } from "./strangersLog.ts";
 import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
+import { TakerRequests } from "./takerRequests.ts";
 
 /** How long offers are collected after the first good one (reference p2p-wire.md section 9). */
 const COLLECT_MS = 3_000;
@@ -36,15 +35,6 @@ const TOO_MANY_UNITS = 10n ** 40n;
 const MAX_OFFERS = 100;
 /** `connect` is repeated this often while `connected` is missing. Makers take a repeat for the same message: harmless, and it may be the one that arrives. */
 const CONNECT_REPEAT_MS = 5_000;
-/**
- * A request nobody has made an offer for is repeated this often: who comes to the network later hears it, and who has it waiting
- * knows that its order still lives. A maker of KDF that has answered says nothing more while its offer stands, and once that has
- * lapsed makes another (reference p2p-wire.md section 9).
- */
-const REQUEST_REPEAT_MS = 5_000;
-/** Repeats in one turn of the loop, the longest unsaid first: thousands of orders stay far below what others read of one key. */
-const MAX_REPEATS_PER_TURN = 10;
-
 /** Orders that makers let wait in vain, in so long, after which keys without history are chosen behind those with. */
 const MANY_IN_VAIN = 2;
 const IN_VAIN_MS = 600_000;
@@ -68,12 +58,10 @@ export class TakerSide {
   readonly #ledger: OrderLedger;
   readonly #holds: FundsHolds;
   readonly #mailbox: Mailbox;
+  readonly requests: TakerRequests;
   readonly #strangersLog: StrangersLog;
   readonly #windows = new Map<string, Window>();
-  readonly #publishing = new Map<string, AbortController>();
   readonly #connectSentMs = new Map<string, number>();
-  /** When the request of an order without a match was last said, in that order. */
-  readonly #requestSentMs = new Map<string, number>();
   /** Orders that end without their makers' fault: a swap for them could not be stored, or is begun no more since a start. */
   readonly #unstored = new Set<string>();
   /** When the last orders ended whose maker never connected, unix ms. */
@@ -85,32 +73,7 @@ export class TakerSide {
     this.#holds = holds;
     this.#mailbox = mailbox;
     this.#strangersLog = new StrangersLog(deps);
-  }
-
-  /** Sends the request as soon as a relay would carry it; KDF sends it into the void. `repeatRequests` says it again. */
-  publishRequest(order: TakerOrder): void {
-    this.#noteRequest(order.uuid);
-    const controller = new AbortController();
-    this.#publishing.set(order.uuid, controller);
-    this.#deps.network.follow(takerBaseTicker(order), takerRelTicker(order));
-    const send = (): void => {
-      this.#publishing.delete(order.uuid);
-      const current = this.#ledger.takers.get(order.uuid);
-      const request = current && !current.match && !this.#deps.keyElsewhere() ? this.#requestOf(current) : null;
-      if (request) this.#deps.network.publish(request.base, request.rel, { type: "TakerRequest", body: request });
-    };
-    this.#deps.network.ready(controller.signal).then(
-      () => this.#mailbox.post("publish_request", send),
-      (error: unknown) => {
-        this.#publishing.delete(order.uuid);
-        if (!(error instanceof Aborted)) this.#deps.log.error("request_not_published", { order: order.uuid, error });
-      },
-    );
-  }
-
-  /** An order of a former run: its request is said again in its turn. */
-  resume(order: TakerOrder): void {
-    this.#requestSentMs.set(order.uuid, Number.NEGATIVE_INFINITY);
+    this.requests = new TakerRequests(deps, ledger, mailbox, (uuid) => this.#windows.has(uuid));
   }
 
   /** One with a match: its maker may have begun. If our swap was stored it runs on its own, else it is never started any more, which is no maker's fault. */
@@ -118,33 +81,6 @@ export class TakerSide {
     if (this.#deps.swaps.has(order.uuid)) return this.fulfil(order, match);
     this.#unstored.add(order.uuid);
     return this.end(order, "TimedOut");
-  }
-
-  /** Called by the loop. Not while offers are collected, and never once one is taken: the first choice is final. */
-  repeatRequests(): void {
-    const nowMs = this.#deps.clock.nowMs();
-    let left = MAX_REPEATS_PER_TURN;
-    for (const [uuid, sentMs] of this.#requestSentMs) {
-      if (left === 0 || nowMs - sentMs < REQUEST_REPEAT_MS) return;
-      const order = this.#ledger.takers.get(uuid);
-      if (!order || order.match) this.#requestSentMs.delete(uuid);
-      else if (this.#publishing.has(uuid) || this.#windows.has(uuid)) this.#noteRequest(uuid);
-      else {
-        left--;
-        this.publishRequest(order);
-      }
-    }
-  }
-
-  #noteRequest(uuid: string): void {
-    this.#requestSentMs.delete(uuid);
-    this.#requestSentMs.set(uuid, this.#deps.clock.nowMs());
-  }
-
-  #requestOf(order: TakerOrder): TakerRequest | null {
-    const base = this.#deps.coin(order.base);
-    const rel = this.#deps.coin(order.rel);
-    return base && rel ? takerRequestOf(order, { base: base.protocolInfo, rel: rel.protocolInfo }) : null;
   }
 
   /** A maker offers. The first good offer opens the window; it closes early when nobody better is known to be missing. */
@@ -214,7 +150,7 @@ export class TakerSide {
     if (order.matchBy.type === "Orders") {
       return order.matchBy.data.every((uuid) => offers.some((o) => o.reserved.makerOrderUuid === uuid));
     }
-    const request = this.#requestOf(order);
+    const request = this.requests.of(order);
     const makers = request && this.#deps.book ? this.#deps.book.fittingMakers(request) : [];
     return makers.length > 0 && makers.every((maker) => offers.some((o) => o.maker === maker));
   }
@@ -301,7 +237,7 @@ export class TakerSide {
 
   /** Nothing waits for its turn to be said again. */
   get isQuiet(): boolean {
-    return this.#connectSentMs.size === 0 && this.#requestSentMs.size === 0;
+    return this.#connectSentMs.size === 0 && this.requests.isQuiet;
   }
 
   /** Called by the loop: says `connect` again where nothing came back. */
@@ -366,10 +302,8 @@ export class TakerSide {
   /** Drops everything that waits for an order that is a taker order no more. */
   forget(uuid: string): void {
     this.#closeWindow(uuid);
-    this.#publishing.get(uuid)?.abort();
-    this.#publishing.delete(uuid);
+    this.requests.forget(uuid);
     this.#connectSentMs.delete(uuid);
-    this.#requestSentMs.delete(uuid);
     this.#unstored.delete(uuid);
     this.#holds.release(uuid);
   }
@@ -381,7 +315,7 @@ export class TakerSide {
 
   close(): void {
     for (const uuid of [...this.#windows.keys()]) this.#closeWindow(uuid);
-    for (const controller of this.#publishing.values()) controller.abort();
+    this.requests.close();
   }
 }
 
