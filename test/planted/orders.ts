@@ -316,8 +316,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a sender may reserve the whole balance",
     RESERVER,
-    "if (refused !== null || (isLate && alone !== null)) {",
-    "if (isLate && alone !== null) {",
+    'if (share.kind === "refused" || (isLate',
+    'if (share.kind !== "refused" && (isLate',
     SERVICE_TEST,
   ),
   bug("an answer leaves before the funds are held", RESERVER, "    if (!taken.ok) {\n", "    if (!taken.ok && isLate) {\n", SERVICE_TEST),

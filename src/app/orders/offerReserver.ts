@@ -119,55 +119,30 @@ export class OfferReserver {
     if (!base || !rel || !this.#announcer.has(order.uuid)) return skip("not_announced");
     const outage = this.outage(order);
     if (outage) return wait("backend", { coin: outage.coin });
-    // a Sell request's base is our rel
-    const [baseInfo, relInfo] =
-      request.action === "Buy" ? [request.baseProtocolInfo, request.relProtocolInfo] : [request.relProtocolInfo, request.baseProtocolInfo];
-    if (!base.acceptsProtocolInfo(baseInfo) || !rel.acceptsProtocolInfo(relInfo)) return skip("protocol_info");
+    if (!infosFit(request, base, rel)) return skip("protocol_info");
     const settings = { maker: order.conf, taker: request.conf, action: request.action };
     const terms = termsOfMatch(rules, swapCoins(order), "maker", settings, { baseAmount: amounts.maker, relAmount: amounts.taker });
     if (!terms.ok) return skip("confirmations", terms.error);
     const covered = coverSpends([base, amounts.maker], [rel, amounts.taker]);
     if (!covered.ok) return skip("too_small", { coin: covered.error.coin });
     if (isCutShort(rel, amounts.taker)) return skip("cut_short", { coin: rel.ticker });
-    const reserved: MakerReserved = {
-      base: makerBaseTicker(order),
-      rel: makerRelTicker(order),
-      baseAmount: amounts.maker,
-      relAmount: amounts.taker,
-      takerOrderUuid: request.uuid,
-      makerOrderUuid: order.uuid,
-      conf: order.conf,
-      baseProtocolInfo: base.protocolInfo,
-      relProtocolInfo: rel.protocolInfo,
-      swapVersion: 1,
-    };
+    const reserved = offerOf(order, request.uuid, amounts, { baseProtocolInfo: base.protocolInfo, relProtocolInfo: rel.protocolInfo });
     const match: MakerMatch = { request, taker: sender, reserved, reservedAtMs: clock.nowMs(), connectedAtMs: null };
     const next = reserveMatch(order, match);
     if (!next.ok) return skip(next.error);
-    const share = policy.mayReserve({
-      sender,
-      coin: base.ticker,
-      amount: amounts.maker,
-      orderUuid: order.uuid,
-      orderAvailable: availableVolume(order),
-      held: this.#holds.sharesOf(base.ticker),
-      hasRoom: (more) => this.#hasRoom(base, amounts.maker, more),
-    });
     const fees = heldFees(base, amounts.maker, rel);
-    const shares = [share, ...fees.map(({ payer, amount }) => this.#feeShare(sender, base.ticker, payer, amount))];
+    const share = together([
+      this.#share(sender, order, base, amounts.maker),
+      ...fees.map(({ payer, amount }) => this.#feeShare(sender, base.ticker, payer, amount)),
+    ]);
     const isLate = silentMs > LATE_MS;
-    const [alone = null] = shares.flatMap((s) => (s.kind === "granted" && s.alone !== null ? s.alone : []));
-    const [refused = null] = shares.flatMap((s) => (s.kind === "refused" ? s.reason : []));
     // More than a share is lent to nobody who may be gone: the next would have to wait for it.
-    if (refused !== null || (isLate && alone !== null)) {
+    if (share.kind === "refused" || (isLate && share.alone !== null)) {
       this.#shareless.add(`${sender} ${base.ticker}`);
-      return wait(refused ?? "alone");
+      return wait(share.kind === "refused" ? share.reason : "alone");
     }
-    const withinMs = Math.min(
-      ...shares.flatMap((s) => (s.kind === "granted" ? s.connectWithinMs : [])),
-      ...(isLate ? [LATE_CONNECT_MS] : []),
-    );
-    const held = { orderUuid: order.uuid, alone: alone !== null, isLate, connectByMs: clock.nowMs() + withinMs };
+    const withinMs = isLate ? Math.min(share.connectWithinMs, LATE_CONNECT_MS) : share.connectWithinMs;
+    const held = { orderUuid: order.uuid, alone: share.alone !== null, isLate, connectByMs: clock.nowMs() + withinMs };
     const taken = this.#holds.take(request.uuid, { coin: base, other: rel, amounts: [amounts.maker] }, sender, held, fees);
     if (!taken.ok) {
       // Whatever of the pair is asked for, its fees are the same.
@@ -175,7 +150,7 @@ export class OfferReserver {
       else this.#feeless.add(feePair(order));
       return wait("funds", { error: taken.error.kind, coin: taken.error.coin });
     }
-    if (alone !== null) policy.onReserved(request.uuid, alone);
+    if (share.alone !== null) policy.onReserved(request.uuid, share.alone);
     this.#ledger.setInMemory(next.value);
     return reserved;
   }
@@ -193,7 +168,53 @@ export class OfferReserver {
     return hasRoom;
   }
 
+  #share(sender: string, order: MakerOrder, base: TradingCoin, amount: Rational): Share {
+    return this.#deps.policy.mayReserve({
+      sender,
+      coin: base.ticker,
+      amount,
+      orderUuid: order.uuid,
+      orderAvailable: availableVolume(order),
+      held: this.#holds.sharesOf(base.ticker),
+      hasRoom: (more) => this.#hasRoom(base, amount, more),
+    });
+  }
+
   #feeShare(sender: string, coin: string, payer: string, amount: Rational): Share {
     return this.#deps.policy.mayHoldFees({ sender, coin, payer, amount, held: this.#holds.feesOf(payer) });
   }
+}
+
+/** Whether the taker means the same coins: the base of a Sell request is our rel. */
+function infosFit({ action, baseProtocolInfo, relProtocolInfo }: TakerRequest, base: TradingCoin, rel: TradingCoin): boolean {
+  const [baseInfo, relInfo] = action === "Buy" ? [baseProtocolInfo, relProtocolInfo] : [relProtocolInfo, baseProtocolInfo];
+  return base.acceptsProtocolInfo(baseInfo) && rel.acceptsProtocolInfo(relInfo);
+}
+
+function offerOf(
+  order: MakerOrder,
+  takerOrderUuid: string,
+  amounts: SwapAmounts,
+  infos: Pick<MakerReserved, "baseProtocolInfo" | "relProtocolInfo">,
+): MakerReserved {
+  return {
+    base: makerBaseTicker(order),
+    rel: makerRelTicker(order),
+    baseAmount: amounts.maker,
+    relAmount: amounts.taker,
+    takerOrderUuid,
+    makerOrderUuid: order.uuid,
+    conf: order.conf,
+    ...infos,
+    swapVersion: 1,
+  };
+}
+
+/** What may be had of several things at once: each must be granted, and the shortest time counts. */
+function together(shares: readonly [Share, ...Share[]]): Share {
+  return shares.reduce((all, share) => {
+    if (all.kind === "refused" || share.kind === "refused") return all.kind === "refused" ? all : share;
+    const connectWithinMs = Math.min(all.connectWithinMs, share.connectWithinMs);
+    return { kind: "granted", alone: all.alone ?? share.alone, connectWithinMs };
+  });
 }
