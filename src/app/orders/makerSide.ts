@@ -273,9 +273,10 @@ export class MakerSide {
     if (!match || !held || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) return null;
     const { reserved, request } = match;
     const settings = { maker: reserved.conf, taker: request.conf, action: request.action };
-    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "maker", settings, reserved);
+    const coins = swapCoins(order);
+    const terms = termsOfMatch(this.#deps.rules, coins, "maker", settings, reserved);
     if (!terms.ok) return null;
-    return swapMatch("maker", order.uuid, swapCoins(order), reserved, sender, terms.value, held);
+    return swapMatch({ role: "maker", myOrderUuid: order.uuid, coins, reserved, counterparty: sender, terms: terms.value, held });
   }
 
   #giveBack(order: MakerOrder, takerUuid: string): void {

@@ -164,16 +164,20 @@ export function termsOfMatch(
   return fitTerms(rules, coins, role === "maker" ? makers : takers, [makers, takers], { role, amount });
 }
 
+/** What a side knows of an offer that was taken. */
+type TakenOffer = {
+  readonly role: Role;
+  readonly myOrderUuid: string;
+  readonly coins: SwapCoins;
+  readonly reserved: MakerReserved;
+  /** 66 hex. */
+  readonly counterparty: string;
+  readonly terms: SwapTermsOfMatch;
+  readonly held: Pick<SwapMatch, "reservation" | "claimReservation" | "heldFees">;
+};
+
 /** The swap both sides derive from one MakerReserved. */
-export function swapMatch(
-  role: Role,
-  myOrderUuid: string,
-  coins: SwapCoins,
-  reserved: MakerReserved,
-  counterparty: string,
-  terms: SwapTermsOfMatch,
-  held: Pick<SwapMatch, "reservation" | "claimReservation" | "heldFees">,
-): SwapMatch {
+export function swapMatch({ role, myOrderUuid, coins, reserved, counterparty, terms, held }: TakenOffer): SwapMatch {
   return {
     role,
     uuid: reserved.takerOrderUuid,

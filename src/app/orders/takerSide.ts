@@ -257,11 +257,15 @@ export class TakerSide {
     if (!order || !match || match.maker !== sender || match.reserved.makerOrderUuid !== pair.makerOrderUuid) return;
     if (this.#deps.swaps.has(order.uuid)) return this.fulfil(order, match);
     const held = this.#holds.reservationsOf(order.uuid);
-    const settings = { maker: match.reserved.conf, taker: order.conf, action: order.action };
-    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, match.reserved);
+    const { reserved } = match;
+    const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
+    const coins = swapCoins(order);
+    const terms = termsOfMatch(this.#deps.rules, coins, "taker", settings, reserved);
     if (!held || !terms.ok || this.#deps.keyElsewhere()) return;
     try {
-      await this.#deps.swaps.start(swapMatch("taker", order.uuid, swapCoins(order), match.reserved, sender, terms.value, held));
+      await this.#deps.swaps.start(
+        swapMatch({ role: "taker", myOrderUuid: order.uuid, coins, reserved, counterparty: sender, terms: terms.value, held }),
+      );
     } catch (error) {
       this.#deps.log.error("swap_not_started", { swap: order.uuid, error, stored: this.#deps.swaps.has(order.uuid) });
       // a swap that was stored all the same runs on, with the funds that are its own
