@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "../core/util/result.ts";
 import { MAX_COINS_BYTES } from "./coinsFile.ts";
 
@@ -34,6 +34,9 @@ function findFile(fromEnv: string | undefined, candidates: readonly string[]): R
   if (fromEnv !== undefined && fromEnv !== "") return envFile(fromEnv);
   return ok(candidates.find((path) => existsSync(path) && statSync(path).isFile()) ?? null);
 }
+
+const findConfigFile = (at: Surroundings): Result<string | null, string> =>
+  findFile(at.env.MM_CONF_PATH, [join(at.cwd, "MM2.json"), join(at.home, ".kdf", "MM2.json")]);
 
 function readBounded(path: string): Result<Buffer, string> {
   const size = statSync(path).size;
@@ -112,7 +115,7 @@ export function readConfigSource(at: Surroundings): Result<ConfigSource, string>
     if (argument.includes("\ufffd")) return err(notText(name));
     return ok({ kind: "argument", name, text: argument, readableByOthers: true });
   }
-  const found = findFile(at.env.MM_CONF_PATH, [join(at.cwd, "MM2.json"), join(at.home, ".kdf", "MM2.json")]);
+  const found = findConfigFile(at);
   if (!found.ok) return found;
   const path = found.value;
   if (path === null) {
@@ -134,6 +137,33 @@ export function readCoinsSource(at: Surroundings): Result<{ readonly name: strin
   if (found.value === null) return ok(null);
   const read = readBounded(found.value);
   return read.ok ? ok({ name: found.value, text: read.value.toString("utf8") }) : read;
+}
+
+/**
+ * The data folder of the node that is started here without arguments, for the commands that work on its files. A configuration that cannot
+ * be read is an error: its wallets and databases may be anywhere.
+ */
+export function dbDirHere(at: Surroundings): Result<string, string> {
+  const found = findConfigFile(at);
+  if (!found.ok) return found;
+  const path = found.value;
+  const read = path === null ? null : readBounded(path);
+  if (path === null || read === null) return ok(defaultDbDir(at));
+  const text = read.ok ? toText(read.value, path) : read;
+  if (!text.ok) return text;
+  const named = dbDirIn(text.value);
+  if (named === undefined) return err(`the dbdir in ${path} cannot be read: mend it, or name the folder with --dbdir`);
+  return ok(named === null ? defaultDbDir(at) : join(isAbsolute(named) ? "" : at.cwd, named));
+}
+
+/** Null: none is named; undefined: nobody knows. */
+function dbDirIn(configuration: string): string | null | undefined {
+  try {
+    const { dbdir = null }: { readonly dbdir?: unknown } = JSON.parse(configuration);
+    return dbdir === null || typeof dbdir === "string" ? dbdir : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The data folder when the configuration names none. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -76,6 +76,23 @@ test("wallet create makes a wallet that wallet show opens; the phrase goes to st
     "password of wallet main is wrong",
   );
   expect(run(CLI, ["wallet", "create", "--name", "main", "--dbdir", "db"], password).stderr).toContain("exists already");
+});
+
+test("wallet create puts the wallet where the node of this folder looks for it, and nowhere while that cannot be known", () => {
+  const password = "StrongPass123*\n";
+  const file = join(cwd, "MM2.json");
+  try {
+    writeFileSync(file, '{"dbdir":"elsewhere","wallet_name":"mine"}');
+    const made = run(CLI, ["wallet", "create", "--name", "mine"], password);
+    expect(made.stderr).toContain(join(cwd, "elsewhere", "WALLETS", "mine.json"));
+    expect(run(CLI, ["wallet", "show", "--name", "mine"], password).stdout).toBe(made.stdout);
+    writeFileSync(file, '{"dbdir":"elsewhere",');
+    const refused = run(CLI, ["wallet", "create", "--name", "mine"], password);
+    expect([refused.status, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toContain(`the dbdir in ${file} cannot be read: mend it, or name the folder with --dbdir`);
+  } finally {
+    rmSync(file);
+  }
 });
 
 test.each([

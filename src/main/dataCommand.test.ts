@@ -1,5 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, symlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -132,6 +145,16 @@ test.each([
   const refused = data(...args);
   expect(refused.status).toBe(status);
   expect(refused.stderr).toContain(text);
+});
+
+test("without a folder the database of the node that starts here is meant", () => {
+  mkdirSync(join(dir, ".kdf", "DB", "cd".repeat(20)), { recursive: true });
+  copyFileSync(path, join(dir, ".kdf", "DB", "cd".repeat(20), "swapnode.db"));
+  renameSync(join(dir, "DB"), join(dir, "data"));
+  writeFileSync(join(dir, "MM2.json"), '{"dbdir":"data"}');
+  expect(data("check").stdout).toContain(join(dir, "data", "ab".repeat(20), "swapnode.db"));
+  writeFileSync(join(dir, "MM2.json"), '{"dbdir":5}');
+  expect(data("accept")).toMatchObject({ status: 1, stderr: expect.stringContaining("cannot be read") });
 });
 
 test("with two wallets, repair asks which one", () => {

@@ -9,7 +9,8 @@ import { setPrivateUmask } from "../adapters/system/dataDir.ts";
 import { isKdfDatabase } from "../adapters/system/kdfsOwn.ts";
 import { lockDatabase } from "../adapters/system/processLock.ts";
 import { parseOrderRecord } from "../app/orders/orderRecord.ts";
-import { defaultDbDir, type Surroundings } from "../config/configSources.ts";
+import { dbDirHere, type Surroundings } from "../config/configSources.ts";
+import { err, ok, type Result } from "../core/util/result.ts";
 import { StorageError } from "../ports/sql.ts";
 
 const USAGE = "usage: swapnode data check|repair|accept [--dbdir DIR | --db FILE]";
@@ -35,14 +36,12 @@ export async function dataCommand(args: readonly string[], at: Surroundings, io:
     return 2;
   }
   setPrivateUmask();
-  const absolute = (path: string): string => (isAbsolute(path) ? path : join(at.cwd, path));
-  const files = db === undefined ? databasesBelow(absolute(dbdir ?? defaultDbDir(at))) : [placeOf(absolute(db))];
-  if (files.length === 0) {
-    io.complain(
-      `no ${FILE} in any wallet's folder below ${absolute(dbdir ?? defaultDbDir(at))}: name the configuration's dbdir with --dbdir, or the file with --db`,
-    );
+  const found = databasesMeant(parsed.values, at);
+  if (!found.ok) {
+    io.complain(found.error);
     return 1;
   }
+  const files = found.value;
   const kdfs = files.find(isKdfDatabase);
   if (kdfs !== undefined) {
     io.complain(`${kdfs} is KDF's database, which this node never changes: name a ${FILE}`);
@@ -66,6 +65,17 @@ export async function dataCommand(args: readonly string[], at: Surroundings, io:
 
 function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options: { db: { type: "string" }, dbdir: { type: "string" } }, allowPositionals: true });
+}
+
+/** The file that is named; else those of the folder that is named, or that a start would use. */
+function databasesMeant({ db, dbdir }: ReturnType<typeof parse>["values"], at: Surroundings): Result<readonly string[], string> {
+  const absolute = (path: string): string => (isAbsolute(path) ? path : join(at.cwd, path));
+  if (db !== undefined) return ok([placeOf(absolute(db))]);
+  const folder = dbdir === undefined ? dbDirHere(at) : ok(absolute(dbdir));
+  if (!folder.ok) return folder;
+  const files = databasesBelow(folder.value);
+  if (files.length > 0) return ok(files);
+  return err(`no ${FILE} in any wallet's folder below ${folder.value}: name the configuration's dbdir with --dbdir, or the file with --db`);
 }
 
 /** Databases of all wallets, also those of which only the mark or the log is left. */

@@ -36,7 +36,9 @@ Usage:
   swapnode --help, -h       print this
 
 Configuration, first found: the argument; MM_CONF_PATH; MM2.json in this folder;
-~/.kdf/MM2.json; standard input. The least a node needs in MM2.json (mode 0600):
+~/.kdf/MM2.json; standard input. wallet and data use the dbdir of such a file,
+else DB in this folder, else ~/.kdf/DB.
+The least a node needs in MM2.json (mode 0600):
   { "gui": "me", "netid": 9998, "seednodes": ["127.0.0.1"],
     "rpc_password": "<8 or more: digit, lower, upper, special>",
     "passphrase": "<your words>" }

@@ -3,8 +3,9 @@ import { parseArgs } from "node:util";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { createWallet, newPhrase, readWallet, walletErrorText, walletPath } from "../adapters/system/walletFile.ts";
-import { defaultDbDir, type Surroundings } from "../config/configSources.ts";
+import { dbDirHere, type Surroundings } from "../config/configSources.ts";
 import { passwordProblem } from "../config/passwordPolicy.ts";
+import { ok } from "../core/util/result.ts";
 import { Secret } from "../core/util/secret.ts";
 
 const USAGE = "usage: swapnode wallet create|show --name NAME [--dbdir DIR]";
@@ -32,8 +33,12 @@ export async function walletCommand(args: readonly string[], at: Surroundings, i
     return 2;
   }
   setPrivateUmask();
-  const given = parsed.values.dbdir ?? defaultDbDir(at);
-  const dbdir = isAbsolute(given) ? given : join(at.cwd, given);
+  const given = parsed.values.dbdir === undefined ? dbDirHere(at) : ok(parsed.values.dbdir);
+  if (!given.ok) {
+    io.complain(given.error);
+    return 1;
+  }
+  const dbdir = isAbsolute(given.value) ? given.value : join(at.cwd, given.value);
   const text = io.readPassword(`Password of wallet ${name}: `);
   if (text === null) {
     io.complain("no password was given");

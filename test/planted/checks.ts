@@ -53,4 +53,12 @@ export const CHECKS: readonly PlantedBug[] = [
     "Sooner is safe, too, if the node is back well within half an hour",
     "sim/run/envelope.test.ts",
   ),
+  bug(
+    "a wallet is made where its node does not look for it",
+    "src/config/configSources.ts",
+    'return ok(named === null ? defaultDbDir(at) : join(isAbsolute(named) ? "" : at.cwd, named));',
+    "return ok(defaultDbDir(at));",
+    "src/main/cli.test.ts",
+    "src/main/dataCommand.test.ts",
+  ),
 ];
