@@ -19,6 +19,7 @@ export const RULES = [
   "deadline",
   "secret",
   "in order",
+  "not both",
   "in time",
   "stored first",
   "truth",
@@ -282,23 +283,33 @@ export class Watch {
     return Math.floor((this.#world.clock.nowMs() - limit * 1_000 - ENVELOPE.clockErrorMs) / 1_000);
   }
 
-  /** Rules "in order" and "in time", when a transaction leaves for the first time. */
+  /** Rules "in order", "not both" and "in time", when a transaction leaves for the first time. */
   #checkLimits(swap: SwapRecord, side: SwapSide, slot: Slot, raw: string): void {
     const wrong = (rule: Rule, text: string): void => this.violate(rule, `${side.node}'s ${slot} leaves although ${text}`, swap.uuid);
-    if (slot === "takerPayment" && !swap.misled.has(side.node)) {
-      this.checked("in order");
-      const unfit = this.#unfit(side, "makerPayment");
-      if (unfit !== null) wrong("in order", unfit);
-    }
-    if (slot === ownPayment(side.role)) this.#checkPaidInTime(swap, side, slot);
+    if (slot === ownPayment(side.role)) this.#checkPaid(swap, side, slot);
     if (slot === ownRefund(side.role)) {
+      this.#checkNotBoth(swap, side, slot);
       this.checked("in time");
       const earlySec = this.#factsOf(side, slot).refundEarlySec(raw);
       if (earlySec > 0 && !this.#isHeldUp(side)) wrong("in time", `its chain's time is ${earlySec} s before its lock`);
     }
   }
 
-  #checkPaidInTime(swap: SwapRecord, side: SwapSide, slot: Slot): void {
+  /** Rule "not both": who has been paid, as its own log and the chain say, takes nothing back. */
+  #checkNotBoth(swap: SwapRecord, side: SwapSide, slot: Slot): void {
+    this.checked("not both");
+    const claim = side.state.facts[ownClaim(side.role)];
+    if (!claim?.block || this.depth(side, ownClaim(side.role), claim.txid) === 0) return;
+    this.violate("not both", `${side.node}'s ${slot} leaves although its claim ${claim.txid} is in a block`, swap.uuid);
+  }
+
+  /** Rules "in order" and "in time" for a payment that leaves by a broadcast or a message. */
+  #checkPaid(swap: SwapRecord, side: SwapSide, slot: Slot): void {
+    if (slot === "takerPayment" && !swap.misled.has(side.node)) {
+      this.checked("in order");
+      const unfit = this.#unfit(side, "makerPayment");
+      if (unfit !== null) this.violate("in order", `${side.node}'s ${slot} leaves although ${unfit}`, swap.uuid);
+    }
     this.checked("in time");
     const lateSec = this.#lateSec(limitsOf(side).payBy);
     if (lateSec > 0 && !swap.isTimeWrong)
@@ -345,7 +356,7 @@ export class Watch {
     if (!tx || this.#out.has(tx.txid)) return;
     if (!Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).includes(Buffer.from(tx.raw, "hex"))) return;
     this.#out.add(tx.txid);
-    this.#checkPaidInTime(swap, side, slot);
+    this.#checkPaid(swap, side, slot);
   }
 
   /** Rules "one output", "one nonce" and "one fee". */

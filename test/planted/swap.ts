@@ -521,6 +521,13 @@ export const SWAP: readonly PlantedBug[] = [
     GUARDED_TEST,
   ),
   bug(
+    "a refund leaves while the claim waits in a block for its depth",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "  if (!own[slot]?.attempted) return false;\n",
+    "  if (own[slot] !== null) return false;\n",
+    "test/sim/rules.test.ts",
+  ),
+  bug(
     "a refund leaves at a start while the chain of the claim, which is in a block, is away",
     "src/app/swap/duties/claimAndRefund.ts",
     "facts[slot]?.block != null || task.nowSec()",
