@@ -1621,6 +1621,13 @@ export const SWAP: readonly PlantedBug[] = [
     REPLAYS,
   ),
   bug(
+    "a swap on its way to a refund shows the other payment as a step forward",
+    "src/core/swap/swapStatus.ts",
+    "  if (isOfTheirs && before.refund !== null) return [];\n",
+    "",
+    "src/core/swap/swapStatus.test.ts",
+  ),
+  bug(
     "a status shows the maker's secret",
     "src/core/swap/swapStatus.ts",
     "secret: ZERO_KEY_32,",

@@ -8,6 +8,7 @@ import { recordedLogs } from "../vectors/eventLogs/eventLogs.ts";
 const DIGESTS: { readonly [maker: string]: string } = {
   "any, form 1": "04105bee3d5d351d",
   "any, form 2": "0cd4cd2f8b9fb806",
+  "any, form 3": "11b2a582e4c1540f",
 };
 
 test("a log that comes to another status than before has another form, or statuses kept by the old program would be shown", () => {

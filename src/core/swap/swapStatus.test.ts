@@ -57,6 +57,25 @@ test("a refund shows KDF's steps in KDF's order, and is finished and no success"
   expect(status).toMatchObject({ is_finished: true, is_success: false, swapnode: { outcome: "refunded", on_chain: "refunded" } });
 });
 
+test("what is seen of the other payment once the refund is decided shows as no step forward", () => {
+  const late: readonly SwapEvent[] = [
+    { type: "tx_received", slot: "takerPayment", txid: "cc", raw: "cc" },
+    { type: "tx_seen", slot: "takerPayment", txid: "cc", raw: "cc", block: BLOCK },
+    deep("takerPayment", "cc"),
+  ];
+  const decided: SwapEvent = { type: "refund_decided", failure: { event: "TakerPaymentValidateFailed", reason: "no payment" } };
+  const shown = (events: readonly SwapEvent[]): string[] =>
+    names(statusOf("maker", [negotiated, fee, ...sent("makerPayment", "aa"), ...events]));
+  expect(shown([decided, ...late]).slice(-2)).toEqual(["TakerPaymentValidateFailed", "MakerPaymentWaitRefundStarted"]);
+  expect(shown([...late, decided]).slice(-5)).toEqual([
+    "TakerPaymentReceived",
+    "TakerPaymentWaitConfirmStarted",
+    "TakerPaymentValidatedAndConfirmed",
+    "TakerPaymentValidateFailed",
+    "MakerPaymentWaitRefundStarted",
+  ]);
+});
+
 test("a swap given up shows why, once, and its end", () => {
   const failure = { event: "TakerFeeSendFailed", reason: "too late" };
   const status = statusOf("taker", [negotiated, { type: "abandoned", failure }, { type: "finished", outcome: "failed" }]);

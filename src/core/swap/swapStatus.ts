@@ -13,6 +13,7 @@ import {
   type SwapEvent,
   type SwapTerms,
   type TimedKdfEvent,
+  theirPayment,
 } from "./events.ts";
 import { feeCap } from "./feeSchedule.ts";
 import { feeWindow } from "./feeWindow.ts";
@@ -24,7 +25,7 @@ import { begin, type OwnTx, outcomeOf, type SwapState, step, versionsOf } from "
 import { makerLock, takerLock } from "./timelocks.ts";
 
 /** Raise it when an old log comes to another status than before: statuses that were kept of settled swaps are made anew then. */
-const STATUS_FORM = 2;
+const STATUS_FORM = 3;
 /** Names what makes statuses of this form: the program and the form. */
 export const statusMaker = (version: string): string => `${version}, form ${STATUS_FORM}`;
 /** `wait_until` of the refund events: payment lock plus this. Source: reference swap-protocol.md 2.2. */
@@ -152,9 +153,14 @@ function onConfirmed(role: Role, slot: Slot, e: { readonly raw: string; readonly
   return back ? [{ type: `${side(role)}Refunded`, data: tx(e) }, { type: `${side(role)}RefundFinished` }] : [];
 }
 
-/** KDF events one stored event stands for, given the state before and after it. */
+/**
+ * KDF events one stored event stands for, given the state before and after it. Once a side goes for its refund nothing of the other payment
+ * is a step forward, and KDF shows none: whoever reads the last event would take it for one.
+ */
 function project(before: SwapState, after: SwapState, e: SwapEvent): readonly KdfEvent[] {
   const { role } = after.terms;
+  const isOfTheirs = (e.type === "tx_received" || e.type === "tx_seen" || e.type === "tx_confirmed") && e.slot === theirPayment(role);
+  if (isOfTheirs && before.refund !== null) return [];
   switch (e.type) {
     case "started":
       return [started(e.terms)];
