@@ -207,6 +207,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     SWAP_TX_TEST,
   ),
   bug(
+    "each of hundreds of inputs has all of them hashed anew to be signed",
+    "src/core/utxo/sighash.ts",
+    "    made.set(tx, shared);\n",
+    "",
+    "src/core/utxo/signInput.test.ts",
+  ),
+  bug(
     "signatures on a fork's chain are valid on the other side too",
     "src/core/utxo/signInput.ts",
     "SIGHASH_ALL | SIGHASH_FORKID : SIGHASH_ALL",

@@ -99,19 +99,39 @@ function outputsHash(outputs: readonly TxOutput[], hash: Hasher): Uint8Array {
   return hash(w.done(), "outputs");
 }
 
+/** What the digests of all inputs have in common. */
+type SharedHashes = { readonly prevouts: Uint8Array; readonly sequence: Uint8Array; readonly outputs: Uint8Array };
+
+/**
+ * Made once for a transaction: anybody can send an address hundreds of small outputs, and hashing the outpoints of all of them anew for each input held the
+ * node up for half a minute.
+ */
+function sharedHashes(tx: Tx, hash: Hasher, made: WeakMap<Tx, SharedHashes>): SharedHashes {
+  let shared = made.get(tx);
+  if (shared === undefined) {
+    shared = { prevouts: prevoutsHash(tx, hash), sequence: sequenceHash(tx, hash), outputs: outputsHash(tx.outputs, hash) };
+    made.set(tx, shared);
+  }
+  return shared;
+}
+
+const bip143Hashes = new WeakMap<Tx, SharedHashes>();
+const saplingHashes = new WeakMap<Tx, SharedHashes>();
+
 function bip143Digest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, hashType: number): Uint8Array {
   const input = inputAt(tx, index);
   const type = baseType(hashType);
   const anyone = (hashType & SIGHASH_ANYONECANPAY) !== 0;
+  const shared = sharedHashes(tx, hash256, bip143Hashes);
   const w = new ByteWriter(512);
   w.u32(versionWord(tx));
-  w.bytes(anyone ? ZERO32 : prevoutsHash(tx, hash256));
-  w.bytes(anyone || type === SIGHASH_SINGLE || type === SIGHASH_NONE ? ZERO32 : sequenceHash(tx, hash256));
+  w.bytes(anyone ? ZERO32 : shared.prevouts);
+  w.bytes(anyone || type === SIGHASH_SINGLE || type === SIGHASH_NONE ? ZERO32 : shared.sequence);
   writeOutpoint(w, input);
   w.varBytes(scriptCode).u64(amount).u32(input.sequence);
   const single = tx.outputs[index];
   if (type === SIGHASH_SINGLE) w.bytes(single ? outputsHash([single], hash256) : ZERO32);
-  else w.bytes(type === SIGHASH_NONE ? ZERO32 : outputsHash(tx.outputs, hash256));
+  else w.bytes(type === SIGHASH_NONE ? ZERO32 : shared.outputs);
   return hash256(
     w
       .u32(tx.lockTime)
@@ -160,10 +180,10 @@ export function saplingDigest(tx: Tx, index: number, scriptCode: Uint8Array, amo
     throw new RangeError("saplingDigest: not a transparent v4 transaction");
   }
   const input = inputAt(tx, index);
-  const hash: Hasher = (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose]));
+  const shared = sharedHashes(tx, (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose])), saplingHashes);
   const w = new ByteWriter(512);
   w.u32(versionWord(tx)).u32(sapling.versionGroupId);
-  w.bytes(prevoutsHash(tx, hash)).bytes(sequenceHash(tx, hash)).bytes(outputsHash(tx.outputs, hash));
+  w.bytes(shared.prevouts).bytes(shared.sequence).bytes(shared.outputs);
   w.bytes(ZERO32).bytes(ZERO32).bytes(ZERO32);
   w.u32(tx.lockTime).u32(sapling.expiryHeight).i64(sapling.valueBalance).u32(SIGHASH_ALL);
   writeOutpoint(w, input);

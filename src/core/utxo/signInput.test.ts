@@ -40,3 +40,43 @@ test.each(Object.entries(scripts).flatMap(([kind, script]) => SCHEMES.map((schem
     expect(is({ ...signed, inputs: inputs ?? [] })).toBe(false);
   },
 );
+
+const SAPLING: Tx["sapling"] = { versionGroupId: 0x892f2085, expiryHeight: 0, valueBalance: 0n, shieldedTail: new Uint8Array(3) };
+
+test.each([
+  ["the Komodo family", scripts.p2pkh, { kind: "sapling", branchId: 0x76b809bb }, SAPLING],
+  ["the Bitcoin Cash family", scripts.p2pkh, { kind: "forkid", forkNumber: 0 }, undefined],
+  ["a coin with witnesses", scripts.p2wpkh, { kind: "legacy" }, undefined],
+] as const)(
+  "hundreds of inputs of %s are signed, and looked at, without reading all of them for each",
+  (_coin, script, scheme, sapling) => {
+    const COUNT = 300;
+    let read = 0;
+    const inputs = Array.from({ length: COUNT }, (_, i) => ({
+      get txid() {
+        read++;
+        return i.toString(16).padStart(64, "0");
+      },
+      vout: 1,
+      scriptSig: new Uint8Array(0),
+      sequence: 0xffffffff,
+      witness: [],
+    }));
+    const outputs = [{ value: 4_000n, script: p2pkhScript(hash160(other.publicKey)) }];
+    const tx: Tx = { version: sapling ? 4 : 1, inputs, outputs, lockTime: 0, ...(sapling ? { sapling } : {}) };
+    const spent = { value: 5_000n, script };
+    const signed = signInputs(
+      tx,
+      inputs.map(() => spent),
+      key,
+      scheme,
+    );
+    expect(read).toBeLessThan(5 * COUNT);
+    // Each signature is over its own input and over all others: the shared part is of this transaction and of no other.
+    for (const index of [0, COUNT - 1]) {
+      expect(isSignedInput(signed, index, spent, key.publicKey, scheme)).toBe(true);
+      const longer = { ...signed, inputs: [...signed.inputs, { ...inputs[0], txid: "ff".repeat(32) } as Tx["inputs"][number]] };
+      expect(isSignedInput(longer, index, spent, key.publicKey, scheme)).toBe(false);
+    }
+  },
+);
