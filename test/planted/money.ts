@@ -209,6 +209,13 @@ export const MONEY: readonly PlantedBug[] = [
     "src/app/coin/utxoMerger.test.ts",
   ),
   bug(
+    "all outputs of a wallet are gone through for each that may be merged",
+    "src/app/coin/utxoMerger.ts",
+    "inBlocks.has(keyOf(u))",
+    "inBlocks.has(keyOf(u)) && chain.outputs(u.script).some((o) => keyOf(o) === keyOf(u))",
+    "src/app/coin/utxoMerger.test.ts",
+  ),
+  bug(
     "merging goes on after the coin was disabled",
     "src/app/coin/utxoMerger.ts",
     "rule.checkEverySec * 1_000, coin.closed);",

@@ -72,6 +72,23 @@ test("while funds are promised to a swap nothing is merged, nor while the chain 
   expect(sent(node)).toHaveLength(1);
 });
 
+test("a wallet of many outputs is not gone through anew for each of them", async () => {
+  const node = await merging();
+  const chain = node.chains.get("DOC");
+  if (!chain) expect.fail("no chain");
+  node.fund("DOC", ...Array.from({ length: 400 }, () => SMALL));
+  await node.clock.advance(29_000);
+  const outputs = chain.outputs.bind(chain);
+  let times = 0;
+  chain.outputs = (script) => {
+    times++;
+    return outputs(script);
+  };
+  await node.clock.advance(2_000);
+  expect(sent(node)).toMatchObject([{ inputs: 4, isOwn: true }]);
+  expect(times).toBeLessThan(100);
+});
+
 test("what would cost more than a fiftieth of it is left alone", async () => {
   const node = await merging();
   node.fund("DOC", ...Array.from({ length: 20 }, () => 7_000n));

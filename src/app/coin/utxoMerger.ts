@@ -1,9 +1,10 @@
 import { absurdFee } from "../../core/swap/feeSchedule.ts";
+import { toHex } from "../../core/util/bytes.ts";
 import type { Result } from "../../core/util/result.ts";
 import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import type { Unspent } from "../../core/utxo/sortedUnspents.ts";
-import type { Tx } from "../../core/utxo/tx.ts";
+import type { OutPoint, Tx } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
@@ -50,7 +51,7 @@ async function mergeOnce(coin: MergeFrom, { mergeAt, maxMergeAtOnce }: MergeRule
   const { ledger, chain, ticker } = coin;
   if (chain.status().state !== "ready" || ledger.held() > 0n) return;
   const rate = coin.rate(null);
-  const confirmed = worthSpending(ledger.ready(), rate).filter((u) => isConfirmed(chain, u));
+  const confirmed = confirmedOf(chain, worthSpending(ledger.ready(), rate));
   if (confirmed.length < mergeAt) return;
   const smallest = confirmed.slice(0, maxMergeAtOnce);
   const made = coin.buildMerge(smallest, rate);
@@ -72,5 +73,11 @@ async function mergeOnce(coin: MergeFrom, { mergeAt, maxMergeAtOnce }: MergeRule
   holdSent(coin, tx, raw);
 }
 
-const isConfirmed = (chain: UtxoChain, { txid: id, vout, script }: Unspent): boolean =>
-  chain.outputs(script).some((o) => o.txid === id && o.vout === vout && o.block !== null && o.spentBy === null);
+/** Those that are in a block. What the chain lists is gone through once for all: a wallet that needs merging may have tens of thousands. */
+function confirmedOf(chain: UtxoChain, unspents: readonly Unspent[]): readonly Unspent[] {
+  const keyOf = ({ txid: id, vout }: OutPoint): string => `${id}:${vout}`;
+  const scripts = new Map(unspents.map(({ script }) => [toHex(script), script]));
+  const listed = [...scripts.values()].flatMap((script) => chain.outputs(script));
+  const inBlocks = new Set(listed.filter((o) => o.block !== null && o.spentBy === null).map(keyOf));
+  return unspents.filter((u) => inBlocks.has(keyOf(u)));
+}
