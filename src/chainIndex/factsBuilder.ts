@@ -51,10 +51,12 @@ export class FactsBuilder {
       if (this.#index.isTxWatched(t.txid)) matched.set(t.txid, t);
       t.tx.outputs.forEach((o, vout) => {
         if (o.script.length === 0 || !this.#index.hasScript(scriptHex(o.script))) return;
-        matched.set(t.txid, t);
         const key = outKey({ txid: t.txid, vout });
+        const isKnown = this.#index.hasOutput(key);
+        if (!isKnown && this.#isPast(t.txid, scriptHex(o.script))) return;
+        matched.set(t.txid, t);
         const output = { txid: t.txid, vout, value: o.value, script: o.script.slice(), coinbase: isMinted(t) };
-        if (!this.#index.hasOutput(key) && !this.#isPast(t.txid, scriptHex(o.script))) this.#outputs.set(key, output);
+        if (!isKnown) this.#outputs.set(key, output);
       });
     }
     for (const t of txs) {

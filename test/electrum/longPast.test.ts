@@ -41,6 +41,31 @@ test("what an address was paid and spent long ago is asked for once, and not aga
   expect(asked()).toBe(3);
 });
 
+test("of a history that is read in several parts, one of which ends within a block, nothing counts as there that was spent long ago", async () => {
+  const [COUNT, EACH] = [520, 40];
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS);
+  cleanup.push(() => w.close());
+  const value = 10_000n;
+  const paid = Array.from({ length: COUNT }, (_, i) => {
+    if (i % EACH === 0) w.mine();
+    return { txid: w.pay(scriptNumber(1), value), vout: 0, value };
+  });
+  // What was paid last is spent first, and leaves memory first.
+  for (let i = COUNT - EACH; i >= 0; i -= EACH) {
+    w.mine();
+    w.send(spendOf(w.format, 1, paid.slice(i, i + EACH), scriptNumber(2)));
+  }
+  w.mine(450);
+  const store = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  for (const when of ["at first", "after a start"]) {
+    const chain = await w.openElectrum(openChainStore(store, "TST"), { timeoutMs: 2_000 });
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    await whileTimePasses(w, chain.refresh());
+    expect([when, chain.outputs(scriptNumber(1)).filter(({ spentBy }) => spentBy === null).length]).toEqual([when, 0]);
+    await chain.close();
+  }
+});
+
 test.each([
   { when: "before all headers that are kept", blocks: 450, isThere: false },
   { when: "in a block whose header is kept", blocks: 260, isThere: true },

@@ -1216,6 +1216,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     PAST_TEST,
   ),
   bug(
+    "what was spent long ago is made known anew when what may spend it is gone through again",
+    "src/adapters/electrum/historyJobs.ts",
+    "tracked.again.add(txid);",
+    "tracked.done.delete(txid);",
+    "test/electrum/longPast.test.ts",
+  ),
+  bug(
+    "a transaction of which nothing is left in memory comes back there each time it is gone through",
+    "src/chainIndex/factsBuilder.ts",
+    "if (!isKnown && this.#isPast(t.txid, scriptHex(o.script))) return;",
+    "if (!isKnown && this.#isPast(t.txid, scriptHex(o.script))) return void matched.set(t.txid, t);",
+    "test/electrum/longPast.test.ts",
+  ),
+  bug(
     "what was spent long ago counts as there again once a script paid with it is watched",
     `${AT}/historyWork.ts`,
     "new FactsBuilder(index, nowMs(), isPast)",

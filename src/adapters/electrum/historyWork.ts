@@ -172,7 +172,7 @@ export class HistoryWork {
       for (const txid of tracked.done.keys()) if (!named.has(txid)) tracked.done.delete(txid);
       for (const claim of claims) {
         const done = tracked.done.get(claim.txid);
-        if (done !== undefined && this.#isSettled(claim, done, plan)) continue;
+        if (done !== undefined && !tracked.again.has(claim.txid) && this.#isSettled(claim, done, plan)) continue;
         const known = open.get(claim.txid);
         if (known === undefined) open.set(claim.txid, { claim, scripts: [tracked] });
         else {

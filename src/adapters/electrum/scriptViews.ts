@@ -61,6 +61,8 @@ export type Tracked = {
   readonly silentSince: WeakMap<RemoteServer, number>;
   /** What was made of its history, by transaction: its block; null: in the mempool. */
   readonly done: Map<string, BlockRef | null>;
+  /** Of these, what is to be gone through again: it may spend what became known since. What it pays is known all the same, or was spent long ago. */
+  readonly again: Set<string>;
   /** A view is another one than when it was last worked off. */
   changed: boolean;
   /** When what nobody gave, or most deny, is to be asked for again, unix ms; null: there is no such thing. */
@@ -122,6 +124,7 @@ export class ScriptViews {
       left: known?.left ?? new WeakMap(),
       silentSince: known?.silentSince ?? new WeakMap(),
       done: new Map(),
+      again: new Set(),
       changed: true,
       laterMs: null,
       aheadAt: null,
@@ -159,6 +162,7 @@ export class ScriptViews {
   restart(): void {
     for (const tracked of this.#tracked.values()) {
       tracked.done.clear();
+      tracked.again.clear();
       tracked.changed = true;
     }
   }
