@@ -41,7 +41,7 @@ test("what an address was paid and spent long ago is asked for once, and not aga
   expect(asked()).toBe(3);
 });
 
-test("of a history that is read in several parts, one of which ends within a block, nothing counts as there that was spent long ago", async () => {
+test("of a history that is read in several parts, one of which ends within a block, nothing counts as there that was spent long ago; what is stored is not asked for at a start", async () => {
   const [COUNT, EACH] = [520, 40];
   const w = await startElectrumChain(SEGWIT_COIN, SERVERS);
   cleanup.push(() => w.close());
@@ -61,6 +61,8 @@ test("of a history that is read in several parts, one of which ends within a blo
     const chain = await w.openElectrum(openChainStore(store, "TST"), { timeoutMs: 2_000 });
     await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
     await whileTimePasses(w, chain.refresh());
+    const asked = w.asked.splice(0).filter((method) => method === "blockchain.transaction.get").length;
+    expect([when, asked > 0]).toEqual([when, when === "at first"]);
     expect([when, chain.outputs(scriptNumber(1)).filter(({ spentBy }) => spentBy === null).length]).toEqual([when, 0]);
     await chain.close();
   }

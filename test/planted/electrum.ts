@@ -1216,6 +1216,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     PAST_TEST,
   ),
   bug(
+    "what is stored of an address is asked of servers again at each start",
+    "src/adapters/electrum/historyWork.ts",
+    "index.txEntry(claim.txid) ?? storedOnly.get(claim.txid)",
+    "index.txEntry(claim.txid)",
+    "test/electrum/longPast.test.ts",
+  ),
+  bug(
     "what was spent long ago is made known anew when what may spend it is gone through again",
     "src/adapters/electrum/historyJobs.ts",
     "tracked.again.add(txid);",

@@ -66,6 +66,11 @@ export type HistoryWorkDeps = {
   readonly minConnected: () => number;
   readonly nowMs: () => number;
   readonly isPast: IsPast;
+  /**
+   * What the store had at the start and memory has not, because all it paid was spent long ago. The first look goes through it once more: to ask servers for
+   * thousands of transactions at each start takes longer than a coin may take to be enabled.
+   */
+  readonly storedOnly: ReadonlyMap<string, StoredTx>;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
 
@@ -224,9 +229,9 @@ export class HistoryWork {
 
   /** @param turn who of those that can be asked is asked first */
   async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
-    const { index, prover, mayTake, minConnected, nowMs } = this.#deps;
+    const { index, storedOnly, prover, mayTake, minConnected, nowMs } = this.#deps;
     const { claim } = job;
-    const entry = index.txEntry(claim.txid);
+    const entry = index.txEntry(claim.txid) ?? storedOnly.get(claim.txid);
     const own = entry?.raw ? prover.read(entry.raw) : null;
     const block = entry?.block ?? null;
     if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
