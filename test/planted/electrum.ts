@@ -1267,8 +1267,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "each payment has all that an address ever paid asked for again",
     `${AT}/historyJobs.ts`,
-    "(block === null || block.height >= from)",
-    "(block === null || block.height >= 0)",
+    "(block !== null && block.height < from)",
+    "(block !== null && block.height < 0)",
     PAST_TEST,
   ),
   bug(
