@@ -212,7 +212,7 @@ async function firstBalance(
       log.info("first_scan_goes_on", { coin: coin.ticker, ...progress });
       return null;
     }
-    return error ?? `The ${coin.ticker} backend did not answer in time.`;
+    return error ?? `The ${coin.ticker} backend did not answer in time. Enable the coin again: what was read so far is kept.`;
   } finally {
     failing.stop();
   }
