@@ -11,7 +11,7 @@ import { LastCoins } from "../app/coin/lastCoins.ts";
 import { addressFromBytes, checksumAddress } from "../core/evm/address.ts";
 import { err, ok } from "../core/util/result.ts";
 import { Secret } from "../core/util/secret.ts";
-import type { AccountChain } from "../ports/accountChain.ts";
+import type { AccountChain, NodeHealth } from "../ports/accountChain.ts";
 import { Aborted } from "../ports/clock.ts";
 import { coinsApi } from "./coinsApi.ts";
 
@@ -28,9 +28,19 @@ const ENTRIES = [
 ];
 const { signal } = new AbortController();
 
-type Nodes = "answer" | "are silent" | "are away";
+type Nodes = "answer" | "are silent" | "are away" | "give other decimals" | "name another chain";
 
-/** An account chain; `nodes`: what they do when they are asked how many decimal places tokens have. */
+const FOREIGN: NodeHealth = {
+  name: "a",
+  state: "refused",
+  height: null,
+  latencyMs: null,
+  contradictions: 0,
+  calls: 0,
+  trouble: "it serves another chain",
+};
+
+/** An account chain; `nodes`: what they do when they are asked how many decimal places tokens have, and which chain they serve. */
 function accountChain(nodes: () => Nodes): FakeAccountChain {
   const chain = new FakeAccountChain();
   for (const byte of [0x11, 0x22]) chain.tokenBalances.set(contractOf(byte), 500n);
@@ -38,9 +48,11 @@ function accountChain(nodes: () => Nodes): FakeAccountChain {
   const tokensDecimals: AccountChain["tokensDecimals"] = async (tokens, until) => {
     if (nodes() === "are away") return err({ kind: "Unreachable", message: "no node answers" });
     if (nodes() === "are silent") await new Promise((_, reject) => until?.addEventListener("abort", () => reject(new Aborted())));
-    return told(tokens);
+    return nodes() === "give other decimals" ? ok(tokens.map(() => ok(18))) : told(tokens);
   };
-  return Object.assign(chain, { tokensDecimals });
+  const shown = chain.status.bind(chain);
+  const status = () => (nodes() === "name another chain" ? { ...shown(), nodes: [FOREIGN] } : shown());
+  return Object.assign(chain, { tokensDecimals, status });
 }
 
 /** A node whose open swaps are of these coins: its first run with all coins enabled, and each later one as it starts with those of the last. */
@@ -166,3 +178,20 @@ test("a token that was disabled by force while swaps need it stays for them alon
   await now.heal();
   expect(now.there()).toBe("ETH (USED) IDLE");
 });
+
+test.each([
+  ["name another chain", [], ""],
+  ["name another chain", ["USED"], "(ETH) (USED)"],
+  ["give other decimals", [], "ETH"],
+  ["give other decimals", ["USED"], "ETH (USED)"],
+] as const)(
+  "coins whose nodes %s for a while at a start, with swaps of %j, take new trades once they do not",
+  async (nodes, swaps, before) => {
+    const { first, run } = node(new Set(swaps));
+    await (await first()).end();
+    const now = await run(nodes);
+    expect(now.there()).toBe(before);
+    await now.heal();
+    expect(now.there()).toBe("ETH USED IDLE");
+  },
+);

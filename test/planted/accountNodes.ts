@@ -762,6 +762,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/evm/openAccount.test.ts",
   ),
   bug(
+    "a coin whose nodes name another chain for a moment at a start is tried no more",
+    "src/app/coin/comingBack.ts",
+    ' || error.kind === "ChainMismatch" ? error.reason : null;',
+    " ? error.reason : null;",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
     "a coin whose contract nodes deny at a start is not there for the swaps that wait for it",
     "src/app/coin/evm/evmCoins.ts",
     "const why = keep ? awayText(error) : null;",

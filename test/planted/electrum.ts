@@ -1627,8 +1627,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin is given up because its daemon starts later than the node",
     "src/app/coin/comingBack.ts",
-    'return error.kind === "DaemonConfig" ? error.reason : null;',
-    "return null;",
+    'error.kind === "DaemonConfig" || error.kind',
+    "error.kind",
     "src/main/compose.test.ts",
   ),
   bug(

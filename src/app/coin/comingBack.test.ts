@@ -88,7 +88,7 @@ test("tokens wait for a platform coin that is away, and say what it says", async
 test("one bad token of a batch does not keep the others away", async () => {
   const coins = [coin("ETH"), token("T", "T"), token("U", "T"), token("V", "T")];
   const { clock, asked, over } = world(coins, (name) =>
-    name.includes("U") ? err({ kind: "ChainMismatch", coin: "U", reason: "its decimals" }) : "ok",
+    name.includes("U") ? err({ kind: "NotSupported", coin: "U", reason: "it is no token" }) : "ok",
   );
   await clock.advance(3_600_000);
   expect(asked).toEqual(["ETH@0", "T+U+V@0", "T@0", "U@0", "V@0"]);
@@ -105,10 +105,25 @@ test("a token of a batch of which nodes say nothing does not keep the others awa
 
 test("tokens whose platform coin is refused for good or was disabled are refused too", async () => {
   const coins = [coin("ETH"), token("T", "T")];
-  const { clock, asked, over } = world(coins, () => err({ kind: "ChainMismatch", coin: "ETH", reason: "another chain" }));
+  const { clock, asked, over } = world(coins, () => err({ kind: "NotSupported", coin: "ETH", reason: "no chain id" }));
   await clock.advance(3_600_000);
   expect(asked).toEqual(["ETH@0"]);
   expect(over).toEqual(["ETH", "T"]);
+});
+
+test("what nodes name or show wrongly is tried until they do not, and a token of a batch keeps no other away meanwhile", async () => {
+  const coins = [coin("ETH"), token("T", "T"), token("U", "T")];
+  const { clock, asked, over } = world(coins, (name, times) => {
+    if (name === "ETH" && times < 2) return err({ kind: "ChainMismatch", coin: "ETH", reason: "another chain" });
+    return name === "T+U" || (name === "U" && times < 2) ? err({ kind: "ChainMismatch", coin: "U", reason: "its decimals" }) : "ok";
+  });
+  await clock.advance(5_000);
+  expect(coins.map(({ why }) => why)).toEqual(["another chain", "another chain", "another chain"]);
+  await clock.advance(15_000);
+  expect(coins.map(({ why }) => why)).toEqual(["another chain", "another chain", "its decimals"]);
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["ETH@0", "ETH@10", "T+U@10", "T@10", "U@10", "U@30"]);
+  expect(over).toEqual(["ETH", "T", "U"]);
 });
 
 test("a token that is given up does not end the tries of its batch", async () => {

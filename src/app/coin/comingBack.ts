@@ -4,6 +4,7 @@ import { withParents } from "../../ports/withParents.ts";
 import { type KeptActivation, tickerOf } from "./activationRecord.ts";
 import type { CoinRegistry } from "./coinRegistry.ts";
 import type { EnableError } from "./enabling.ts";
+import type { EnableTokensError } from "./evmParts.ts";
 
 /** Pauses between tries of a coin whose backend is away. The longest is what a swap may lose that waits for it: lock times do not wait. */
 const FIRST_PAUSE_MS = 10_000;
@@ -177,10 +178,11 @@ export class ComingBack {
     // What nodes do not say of one of them, they may never say.
     const isOfOne = isAway && batch.some(({ ticker }) => ticker === error.coin);
     if (!first || (second && (!isAway || isOfOne))) return "refused";
-    if (error.kind !== "TokenIsAlreadyActivated") this.#warn(first.ticker, error.kind, isAway);
+    const why = whyAway(error);
+    if (error.kind !== "TokenIsAlreadyActivated") this.#warn(first.ticker, error.kind, why !== null);
     // Whoever else is enabling or disabling it may fail.
     const isSoon = error.kind === "TokenIsAlreadyActivated" && !this.#deps.coins.wallet(first.ticker);
-    return { again: isAway || isSoon, why: isAway ? error.message : null };
+    return { again: why !== null || isSoon, why };
   }
 
   #awaitsPlatform(): boolean {
@@ -192,10 +194,13 @@ export class ComingBack {
   }
 }
 
-/** Why its backend is away, a sentence; null: it is not, or nobody knows. A daemon that has not started yet has left no cookie either. */
-function whyAway(error: EnableError): string | null {
+/**
+ * Why its backend is away, a sentence; null: it is not, or nobody knows. A daemon that has not started yet has left no cookie either, and
+ * nodes that have not may name another chain, or show no contract yet.
+ */
+function whyAway(error: EnableError | EnableTokensError): string | null {
   if (error.kind === "DaemonFailed") return error.message;
-  return error.kind === "DaemonConfig" ? error.reason : null;
+  return error.kind === "DaemonConfig" || error.kind === "ChainMismatch" ? error.reason : null;
 }
 
 /** The platform coin, then the others that name their own nodes, then the tokens, those of one batch together. */
