@@ -102,6 +102,7 @@ export class Node {
       prepare: (coin) => this.swaps.prepare(coin),
       beforeClose: (ticker) => this.swaps.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: this.orders.matchingWith(ticker), activeSwaps: this.swaps.activeWith(ticker) }),
+      isWatched: (ticker) => this.swaps.isWatching(ticker),
       cancelOrdersOf: async (ticker) => (await this.orders.cancelAllOrders({ type: "Coin", ticker })).cancelled,
     });
     this.peers = new PeerPolicy({

@@ -52,6 +52,7 @@ async function startedAnew(swaps: { readonly [coin: string]: readonly string[] }
     prepare: () => undefined,
     beforeClose: async () => undefined,
     usersOf: (coin) => ({ matchingOrders: [], activeSwaps: swaps[coin] ?? [] }),
+    isWatched: () => false,
     cancelOrdersOf: (coin) => disk.cancelled.then(() => [`the order of ${coin}`]),
   });
   const tried = new Set<string>();

@@ -38,6 +38,7 @@ async function coinWithoutCookie(swaps: () => readonly string[]) {
     prepare: () => undefined,
     beforeClose: async () => undefined,
     usersOf: () => ({ matchingOrders: [], activeSwaps: swaps() }),
+    isWatched: () => false,
     cancelOrdersOf: async () => [],
   });
   onTestFinished(() => coins.close());

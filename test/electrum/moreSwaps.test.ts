@@ -18,5 +18,6 @@ describe("both sides on five Electrum servers, one of which lies, one stalls and
   describe("payments that nobody asked blocks for", async () => void (await import("../swap/noConfirmations.test.ts")));
   describe("keys that a swap has lost", async () => void (await import("../swap/otherKeys.test.ts")));
   describe("a backend that is away at a start", async () => void (await import("../swap/awayAtStart.test.ts")));
+  describe("coins that were put aside", async () => void (await import("../swap/asideUntilSettled.test.ts")));
   describe("claims of KDF", async () => void (await import("../swap/kdfClaims.test.ts")));
 });

@@ -78,6 +78,7 @@ export async function coinNode(
       return ok(chain);
     },
     usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: evm?.swapsOf?.(ticker) ?? [] }),
+    isWatched: () => false,
     cancelOrdersOf: async () => [],
     prepare: () => undefined,
     beforeClose: async () => undefined,

@@ -176,6 +176,7 @@ export class SwapSide {
       prepare: (coin) => this.#runner.prepare(coin),
       beforeClose: (ticker) => this.#runner.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: this.#runner.activeWith(ticker) }),
+      isWatched: (ticker) => this.#runner.isWatching(ticker),
       cancelOrdersOf: async () => [],
     });
   }

@@ -255,6 +255,7 @@ export class MatrixNode {
       prepare: (coin) => runner.prepare(coin),
       beforeClose: (ticker) => runner.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: runner.activeWith(ticker) }),
+      isWatched: (ticker) => runner.isWatching(ticker),
       cancelOrdersOf: async () => [],
     });
     const runner = new SwapRunner({

@@ -1632,6 +1632,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/compose.test.ts",
   ),
   bug(
+    "a coin that was put aside is closed at a start though its swap has ended only just, and may change yet",
+    "src/app/coin/coinRegistry.ts",
+    " || this.#deps.isWatched(ticker)) return false;",
+    ") return false;",
+    "test/swap/asideUntilSettled.test.ts",
+  ),
+  bug(
+    "a coin that was put aside is closed before its ended swap is taken up, as while the other coin is away",
+    "src/app/swap/swapRunner.ts",
+    " || this.#waiting.with(ticker).length > 0;",
+    ";",
+    "test/swap/asideUntilSettled.test.ts",
+  ),
+  bug(
     "a coin that came back for swaps is looked at after every start, for good",
     "src/app/coin/lastCoins.ts",
     "const gone = unneeded.length === coins.length ? unneeded : unneeded.filter((coin) => coin !== platform);",
@@ -1690,8 +1704,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were there before go with a platform coin whose others are refused",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
-    "if (this.#inUse(ticker, [])) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])",
+    "if (this.#inUse(ticker, [])",
     "test/evm/walletRpc.test.ts",
   ),
   bug(
@@ -1704,8 +1718,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin put aside closes under the swaps that need it",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
-    "if (this.#shelf.tokensOf(coin).length > 0) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])",
+    "if (this.#shelf.tokensOf(coin).length > 0",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

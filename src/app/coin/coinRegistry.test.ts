@@ -103,6 +103,7 @@ async function registry(
     prepare: () => undefined,
     beforeClose: () => closing,
     usersOf: users,
+    isWatched: () => false,
     cancelOrdersOf,
   });
   const request = { coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };

@@ -249,13 +249,13 @@ export class CoinRegistry {
   }
 
   /**
-   * Closes a coin that was put aside and that no token and no swap needs. Its orders are not cancelled: they wait for it.
+   * Closes a coin that was put aside and that no token and no swap needs, nor one that has ended until nothing about it can change. Its orders are not cancelled: they wait for it.
    * @returns whether it did
    */
   async closeAside(ticker: string): Promise<boolean> {
     const coin = this.#shelf.coins.get(ticker);
     if (!coin || !this.#shelf.passive.has(ticker) || this.#shelf.closing.has(ticker) || this.#shelf.opening.has(ticker)) return false;
-    if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;
+    if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, []) || this.#deps.isWatched(ticker)) return false;
     await this.#take(coin);
     return true;
   }

@@ -54,6 +54,8 @@ export type CoinRegistryDeps = UtxoOpenerDeps &
     readonly beforeClose: (ticker: string) => Promise<void>;
     /** Asked before a coin goes: what still needs it. */
     readonly usersOf: (ticker: string) => { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
+    /** Asked before a coin that was put aside goes: whether swaps of it are looked after, also such as have ended and may change yet. */
+    readonly isWatched: (ticker: string) => boolean;
     /** Cancels the open orders of a coin that goes; their uuids. */
     readonly cancelOrdersOf: (ticker: string) => Promise<readonly string[]>;
   };

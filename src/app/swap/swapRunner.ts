@@ -106,8 +106,7 @@ export class SwapRunner implements SwapStarter {
 
   /** To be called before a coin closes, or another takes its place: its swaps wait until it is enabled again. */
   async park(ticker: string): Promise<void> {
-    const users = [...this.#tasks.values()].filter((t) => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker);
-    for (const task of users) {
+    for (const task of this.#tasksWith(ticker)) {
       await task.stop();
       // Until here it counts as one that needs its other coin. It may have settled by what it stored last.
       if (this.#tasks.get(task.uuid) !== task) continue;
@@ -158,10 +157,17 @@ export class SwapRunner implements SwapStarter {
   }
 
   activeWith(ticker: string): readonly string[] {
-    const uses = (t: SwapTask): boolean => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker;
-    const running = [...this.#tasks.values()].filter((t) => uses(t) && !t.state.finished).map((t) => t.uuid);
-    const waiting = this.#waiting.unfinished.filter((s) => [s.myCoin, s.otherCoin].includes(ticker));
-    return [...running, ...waiting.map((s) => s.uuid)];
+    const running = this.#tasksWith(ticker).filter((t) => !t.state.finished);
+    return [...running, ...this.#waiting.with(ticker).filter((s) => !s.finished)].map((s) => s.uuid);
+  }
+
+  /** Whether a swap with a coin goes on, or has ended and may change yet: it is looked after only while its coins are there. */
+  isWatching(ticker: string): boolean {
+    return this.#tasksWith(ticker).length > 0 || this.#waiting.with(ticker).length > 0;
+  }
+
+  #tasksWith(ticker: string): readonly SwapTask[] {
+    return [...this.#tasks.values()].filter(({ state: { terms } }) => terms.makerCoin === ticker || terms.takerCoin === ticker);
   }
 
   /** The log of a swap; null when this node never had it. */

@@ -52,6 +52,10 @@ export class WaitingSwaps {
   get unfinished(): readonly ListedSwap[] {
     return [...this.#waiting.values()].filter((s) => !s.finished);
   }
+  /** Those of a coin, finished or not. */
+  with(ticker: string): readonly ListedSwap[] {
+    return [...this.#waiting.values()].filter((s) => s.myCoin === ticker || s.otherCoin === ticker);
+  }
 
   /** Reads what a former run left open, and takes what it needs out of the coins that are enabled already. */
   async read(open: readonly ListedSwap[]): Promise<void> {
