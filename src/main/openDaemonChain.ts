@@ -3,9 +3,10 @@ import { createDaemonClient, type DaemonClient, type DaemonEndpoint } from "../a
 import { daemonConfSentence, readDaemonConf } from "../adapters/jsonRpc/daemonConf.ts";
 import { parseDaemonUrl } from "../adapters/jsonRpc/daemonUrl.ts";
 import { createLateClient } from "../adapters/jsonRpc/lateClient.ts";
-import { openChainStore } from "../adapters/sqlite/chainStore.ts";
+import { firstBlockOf, openChainStore } from "../adapters/sqlite/chainStore.ts";
+import { daemonTrouble } from "../adapters/utxoRpc/daemonTrouble.ts";
 import { openUtxoRpcChain } from "../adapters/utxoRpc/utxoRpcChain.ts";
-import type { ChainSource, DaemonAddress, OpenChainError } from "../app/coin/utxoOpener.ts";
+import type { ChainSource, DaemonAddress, OpenChainError, UtxoEnableError } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
@@ -60,6 +61,25 @@ async function fromConfFile(entry: CoinEntry): Promise<Result<DaemonEndpoint, Op
 async function loginOf(entry: CoinEntry): Promise<Result<DaemonEndpoint, string>> {
   const found = await fromConfFile(entry);
   return found.ok ? found : err(found.error.reason);
+}
+
+/** Whether a coin that is open could be opened over a daemon instead. */
+export async function tryDaemon(
+  entry: CoinEntry,
+  { address }: DaemonSource,
+  { clock, db }: DaemonChainDeps,
+  signal: AbortSignal,
+): Promise<Result<undefined, UtxoEnableError>> {
+  const { ticker } = entry;
+  const endpoint = await endpointOf(entry, address);
+  if (!endpoint.ok) return endpoint;
+  const client = createDaemonClient(endpoint.value, clock);
+  try {
+    const message = await daemonTrouble(ticker, client, clock, await firstBlockOf(db, ticker), signal);
+    return message === null ? ok(undefined) : err({ kind: "DaemonFailed", coin: ticker, message });
+  } finally {
+    client.close();
+  }
 }
 
 /** Opens the index of a coin over its daemon: explicit address, or the daemon's own conf file as KDF's native mode does. */

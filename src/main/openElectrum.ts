@@ -55,6 +55,19 @@ export async function openElectrum(
   });
 }
 
+/** Whether a coin that is open could be opened over servers instead, by their addresses and its entry. */
+export function tryServers(
+  entry: CoinEntry,
+  kind: UtxoKind,
+  servers: ElectrumServers,
+  deps: ElectrumChainDeps,
+): Result<undefined, OpenChainError> {
+  const headerRules = headerRulesOf(entry, kind);
+  if (!headerRules.ok) return err({ kind: "BadServers", reason: uselessFor(entry.ticker, headerRules.error) });
+  const choice = choiceOf(servers, deps);
+  return choice.ok ? ok(undefined) : choice;
+}
+
 /** Why a coin cannot be followed through Electrum servers, and what can be done. */
 function uselessFor(ticker: string, { kind, reason }: UnsupportedHeaders): string {
   return kind === "BadCheckpoint"

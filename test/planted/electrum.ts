@@ -1494,8 +1494,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for its swaps keeps its servers, whoever else is named",
     "src/app/coin/coinRegistry.ts",
-    "const refused = aside ? null :",
-    "const refused = back ? null :",
+    "const used = aside ? ok(undefined) :",
+    "const used = back ? ok(undefined) :",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(
@@ -1620,8 +1620,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin whose daemon has left no login yet is not kept for swaps",
     "src/app/coin/utxoOpener.ts",
-    "mayComeLater: keep }",
-    "mayComeLater: false }",
+    "address: daemon, mayComeLater }",
+    "address: daemon, mayComeLater: false }",
     "src/main/openDaemonChain.test.ts",
   ),
   bug(
@@ -1630,6 +1630,27 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'error.kind === "DaemonConfig" || error.kind',
     "error.kind",
     "src/main/compose.test.ts",
+  ),
+  bug(
+    "a coin that stayed for its swaps is enabled with a daemon that refuses the password, which the next start goes on with",
+    "src/app/coin/coinRegistry.ts",
+    "return (await chain?.tryOther?.(source.value, signal)) ?? ok(undefined);",
+    "return ok(undefined);",
+    "src/main/otherDaemon.test.ts",
+  ),
+  bug(
+    "a coin that stayed for its swaps is enabled with a daemon of another chain",
+    "src/adapters/utxoRpc/daemonTrouble.ts",
+    "expected === null || found === expected",
+    "expected !== undefined",
+    "src/main/otherDaemon.test.ts",
+  ),
+  bug(
+    "a coin that stayed for its swaps over a daemon is enabled with servers that cannot be any",
+    "src/main/openElectrum.ts",
+    "return choice.ok ? ok(undefined) : choice;",
+    "return ok(undefined);",
+    "src/main/otherDaemon.test.ts",
   ),
   bug(
     "a coin that was put aside is closed at a start though its swap has ended only just, and may change yet",

@@ -111,6 +111,12 @@ export async function forgetChain(db: SqlDatabase, ticker: string): Promise<void
   await db.write([...facts, { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] }]);
 }
 
+/** The first block of a coin's chain, by which it is told from others; null: it was not seen yet. */
+export async function firstBlockOf(db: SqlDatabase, ticker: string): Promise<string | null> {
+  const [meta] = await db.read("SELECT genesis FROM chain_meta WHERE ticker = ?", [ticker]);
+  return meta === undefined ? null : text(meta, "genesis");
+}
+
 /** The index of one coin in the node's database. Tables: `CHAIN_SCHEMA`, shared by all coins, rows apart by ticker. */
 export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
   /** Reads a whole table page by page; `order` lists its key columns. */
@@ -130,9 +136,8 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
 
   return {
     async load(): Promise<ChainSnapshot> {
-      const meta = await db.read("SELECT genesis FROM chain_meta WHERE ticker = ?", [ticker]);
       return {
-        genesis: meta[0] === undefined ? null : text(meta[0], "genesis"),
+        genesis: await firstBlockOf(db, ticker),
         headers: await readAll("SELECT height, hash, prev_hash, time_sec FROM chain_header WHERE ticker = ?", ["height"], rowToHeader),
         watches: await readAll("SELECT kind, key, from_height, next_height FROM chain_watch WHERE ticker = ?", ["kind", "key"], rowToWatch),
         txs: await readAll("SELECT txid, raw, height, block_hash, seen_at_ms FROM chain_tx WHERE ticker = ?", ["txid"], rowToTx),

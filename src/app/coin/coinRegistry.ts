@@ -6,7 +6,6 @@ import { Aborted } from "../../ports/clock.ts";
 import { withParents } from "../../ports/withParents.ts";
 import type { SwapCoin } from "../swap/swapCoin.ts";
 import { AccountOpener } from "./accountOpener.ts";
-import { serversProblem } from "./checkServers.ts";
 import { CoinShelf } from "./coinShelf.ts";
 import type { ActiveCoin, CoinRegistryDeps, DisabledCoin, DisableError, EnableError, EnableRequest } from "./enabling.ts";
 import type { EvmCoin } from "./evm/evmCoin.ts";
@@ -14,7 +13,7 @@ import type { EnableTokensError, TokenRequest } from "./evmParts.ts";
 import { KeptCoins } from "./keptCoins.ts";
 import { TokenCoins } from "./tokenCoins.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
-import { beginWith, type OpenedChain, openUtxoCoin } from "./utxoOpener.ts";
+import { beginWith, type OpenedChain, openUtxoCoin, sourceOf } from "./utxoOpener.ts";
 
 /** As text a password is the same as any other. */
 const isSame = (a: EnableRequest, b: EnableRequest): boolean =>
@@ -100,10 +99,11 @@ export class CoinRegistry {
       );
     }
     if (back) {
-      const refused = aside ? null : this.#useServers(request);
-      if (refused) return err(refused);
-      if (!aside) this.#shelf.passive.delete(ticker);
-      return ok(back);
+      this.#shelf.opening.set(ticker, back.chain);
+      return this.#noted(
+        [ticker],
+        withParents([signal, this.#stopping.signal], (s) => this.#takeBack(back, request, aside, s)),
+      );
     }
     this.#shelf.opening.set(ticker, null);
     const opening = withParents([signal, this.#stopping.signal], (s) => this.#open(entry, request, aside, s));
@@ -222,25 +222,36 @@ export class CoinRegistry {
     }
   }
 
-  /** A coin that stayed for its swaps goes on with the servers that are named now: those it had may be why it was disabled. */
-  #useServers({ coin, electrum }: EnableRequest): EnableError | null {
-    const use = this.#chains.get(coin)?.useServers;
-    if (!electrum || !use) return null;
-    const problem = serversProblem(electrum);
-    if (problem) return { kind: "BadServers", reason: problem };
-    const used = use(electrum);
-    return used.ok ? null : used.error;
+  /** A coin that stayed for its swaps is enabled again. */
+  async #takeBack(back: UtxoCoin, request: EnableRequest, aside: boolean, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+    const used = aside ? ok(undefined) : await this.#useServers(request, signal);
+    return used.ok ? this.#forward(back, aside) : used;
+  }
+
+  /**
+   * It goes on with the servers that are named now: those it had may be why it was disabled. What only the next start goes on with is tried
+   * before anybody remembers it: with a daemon that refuses the password its swaps would stand still from then on.
+   */
+  async #useServers(request: EnableRequest, signal: AbortSignal): Promise<Result<undefined, EnableError>> {
+    const chain = this.#chains.get(request.coin);
+    const source = sourceOf(request, false);
+    if (!source.ok) return source;
+    if (request.electrum && chain?.useServers) return chain.useServers(request.electrum);
+    return (await chain?.tryOther?.(source.value, signal)) ?? ok(undefined);
+  }
+
+  /** Nothing that needed it may be left by now. */
+  #forward(back: ActiveCoin, aside: boolean): Result<ActiveCoin, EnableError> {
+    const { ticker } = back;
+    if (this.#shelf.coins.get(ticker) !== back || this.#shelf.closing.has(ticker)) return err({ kind: "BeingDisabled", coin: ticker });
+    if (!aside) this.#shelf.passive.delete(ticker);
+    return ok(back);
   }
 
   /** The same of a coin of an account chain and its nodes, which are tried first. */
   async #reopen(back: EvmCoin, { nodes }: EnableRequest, aside: boolean, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
-    const { ticker } = back;
     const refused = await this.#accounts.useNodes(back, nodes, signal);
-    if (refused) return err(refused);
-    // Nothing that needed it may be left by now.
-    if (this.#shelf.coins.get(ticker) !== back || this.#shelf.closing.has(ticker)) return err({ kind: "BeingDisabled", coin: ticker });
-    if (!aside) this.#shelf.passive.delete(ticker);
-    return ok(back);
+    return refused ? err(refused) : this.#forward(back, aside);
   }
 
   /** A coin that was put aside takes new trades from now on. */

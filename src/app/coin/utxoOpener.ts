@@ -54,8 +54,15 @@ export type OpenChainError =
   | { readonly kind: "BadDaemonUrl"; readonly reason: string }
   | { readonly kind: "BadServers"; readonly reason: string };
 
-/** `useServers`: goes on with other Electrum servers; refused, nothing changes. Absent with a daemon. */
-export type OpenedChain = UtxoChainWithHistory & { readonly useServers?: (servers: ElectrumServers) => Result<undefined, OpenChainError> };
+/**
+ * `useServers`: goes on with other Electrum servers; refused, nothing changes. Absent with a daemon.
+ * `tryOther`: why the coin could not be opened with what the next start is to open it with. A daemon is asked, within seconds; of servers
+ * only their addresses are looked at. Absent: it is not known.
+ */
+export type OpenedChain = UtxoChainWithHistory & {
+  readonly useServers?: (servers: ElectrumServers) => Result<undefined, OpenChainError>;
+  readonly tryOther?: (source: ChainSource, signal: AbortSignal) => Promise<Result<undefined, UtxoEnableError>>;
+};
 
 /** `rescan`: the stored index is forgotten first. */
 export type OpenChain = (
@@ -131,15 +138,12 @@ export async function openUtxoCoin(
   if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
   const key = deps.keyOf(entry);
   if (!key.ok) return key;
-  const { electrum, hdAddress } = request;
+  const { hdAddress } = request;
   if (deps.hdKeyOf && hdAddress && (hdAddress.account !== 0 || hdAddress.chain !== 0 || hdAddress.index !== 0))
     return err({ kind: "NotSupported", coin: ticker, reason: OTHER_ADDRESS });
-  const problem = electrum && serversProblem(electrum);
-  if (problem) return err({ kind: "BadServers", reason: problem });
-  const source: ChainSource = electrum
-    ? { kind: "electrum", ...electrum }
-    : { kind: "daemon", address: request.daemon, mayComeLater: keep };
-  const chain = await deps.openChain(entry, kind.value, source, request.rescan ?? false);
+  const source = sourceOf(request, keep);
+  if (!source.ok) return source;
+  const chain = await deps.openChain(entry, kind.value, source.value, request.rescan ?? false);
   if (!chain.ok) return chain;
   onChain(chain.value);
   const wallet = ownWallet(entry, kind.value, key.value, deps);
@@ -166,6 +170,13 @@ export async function openUtxoCoin(
     if (cause instanceof BlockGone) return err({ kind: "DaemonFailed", coin: ticker, message: cause.message });
     throw cause;
   }
+}
+
+/** What a request names. */
+export function sourceOf({ electrum, daemon }: UtxoEnable, mayComeLater: boolean): Result<ChainSource, OpenChainError> {
+  const problem = electrum && serversProblem(electrum);
+  if (problem) return err({ kind: "BadServers", reason: problem });
+  return ok(electrum ? { kind: "electrum", ...electrum } : { kind: "daemon", address: daemon, mayComeLater });
 }
 
 /**
