@@ -78,6 +78,7 @@ test("a coin that stayed for its swaps is enabled with no daemon that cannot be 
     [at(other, "word"), "DaemonFailed"],
     [at("nowhere", "word"), "BadDaemonUrl"],
     [{ ...request, daemon: undefined }, "DaemonConfig"],
+    [{ ...at(url, "word"), addressFormat: "segwit" }, "NotSupported"],
   ] as const;
   for (const [named, kind] of refused) {
     expect(await api.enable(named, signal)).toMatchObject({ ok: false, error: { kind } });

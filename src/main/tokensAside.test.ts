@@ -84,23 +84,20 @@ function node(swaps: Set<string>) {
     };
     return { api: coinsApi(coins, last), there, end, heal };
   };
+  const at = { urls: ["http://127.0.0.1:8545"], swapContract: SWAPS_AT, fallbackSwapContract: undefined };
+  const plain = {
+    ...{ mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined, birthdayHeight: undefined },
+    ...{ rescan: false, electrum: undefined, txHistory: false, addressFormat: undefined },
+  };
+  const request = (coin: string, nodes: object = {}) => ({ coin, ...plain, nodes: { ...at, ...nodes } });
   const first = async () => {
     const begun = await run();
-    const at = { urls: ["http://127.0.0.1:8545"], swapContract: SWAPS_AT, fallbackSwapContract: undefined };
-    const plain = {
-      mm2: true,
-      requiredConfirmations: undefined,
-      requiresNotarization: undefined,
-      daemon: undefined,
-      birthdayHeight: undefined,
-    };
-    const request = { ...plain, ...{ rescan: false, electrum: undefined, txHistory: false, addressFormat: undefined } };
-    expect((await begun.api.enable({ coin: "ETH", ...request, nodes: at }, signal)).ok).toBe(true);
+    expect((await begun.api.enable(request("ETH"), signal)).ok).toBe(true);
     const tokens = ["USED", "IDLE"].map((ticker) => ({ ticker, requiredConfirmations: undefined }));
     expect((await begun.api.enableTokens("ETH", tokens, signal)).ok).toBe(true);
     return begun;
   };
-  return { first, run };
+  return { first, run, request };
 }
 
 test("a token that is disabled by force while swaps need it comes back for them after a start, and is forgotten once they have ended", async () => {
@@ -195,3 +192,22 @@ test.each([
     expect(now.there()).toBe("ETH USED IDLE");
   },
 );
+
+test.each([
+  ["ETH", "without nodes", { urls: undefined }],
+  ["ETH", "with no node", { urls: [] }],
+  ["ETH", "without a contract", { swapContract: undefined }],
+  ["ETH", "with a contract that is none", { swapContract: "0x12" }],
+  ["ETH", "with an older contract that is none", { fallbackSwapContract: "0x12" }],
+  ["USED", "without a contract", { swapContract: undefined }],
+] as const)("%s that stayed for swaps is not enabled %s: no start could open it so", async (coin, _, nodes) => {
+  const { first, run, request } = node(new Set(["USED"]));
+  let now = await first();
+  await now.api.disable("ETH", true);
+  expect(await now.api.enable(request(coin, nodes), signal)).toMatchObject(err({ kind: "BadAccountNodes" }));
+  expect(now.there()).toBe("(ETH) (USED)");
+  await now.end();
+  now = await run();
+  expect(now.there()).toBe("(ETH) (USED)");
+  expect(await now.api.enable(request(coin), signal)).toMatchObject({ ok: true });
+});

@@ -762,6 +762,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/evm/openAccount.test.ts",
   ),
   bug(
+    "a platform coin that stayed for swaps is enabled without nodes, with which no start opens it",
+    "src/app/coin/evm/evmCoins.ts",
+    "const refused = ticker === platform.value.ticker ? badUrls(nodes.urls) : null;",
+    "const refused = nodes.urls?.length === 0 ? badUrls(nodes.urls) : null;",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
+    "a coin that stayed for swaps is enabled without a swap contract, with which no start opens it",
+    "src/app/coin/evm/evmCoins.ts",
+    "return contracts.ok ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : contracts.error;",
+    "return contracts ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : null;",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
     "a coin whose nodes name another chain for a moment at a start is tried no more",
     "src/app/coin/comingBack.ts",
     ' || error.kind === "ChainMismatch" ? error.reason : null;',

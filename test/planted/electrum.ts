@@ -1634,8 +1634,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for its swaps is enabled with a daemon that refuses the password, which the next start goes on with",
     "src/app/coin/coinRegistry.ts",
-    "return (await chain?.tryOther?.(source.value, signal)) ?? ok(undefined);",
+    "return (await chain?.tryOther?.(plan.value.source, signal)) ?? ok(undefined);",
     "return ok(undefined);",
+    "src/main/otherDaemon.test.ts",
+  ),
+  bug(
+    "a coin that stayed for its swaps is enabled as what it is not, and no start opens it so",
+    "src/app/coin/coinRegistry.ts",
+    "    if (!plan.ok) return plan;\n",
+    "    if (!plan.ok) return ok(undefined);\n",
     "src/main/otherDaemon.test.ts",
   ),
   bug(

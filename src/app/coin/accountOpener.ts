@@ -54,9 +54,9 @@ export class AccountOpener {
     (await this.#opened(coin)).leave(coin);
   }
 
-  /** @returns why the nodes a request names are not used; null: they are, or it names none */
+  /** @returns why a coin that is open is not enabled with what a request names; null: it goes on with that */
   async useNodes(coin: EvmCoin, nodes: AccountNodes | undefined, signal: AbortSignal): Promise<EvmEnableError | null> {
-    return nodes === undefined ? null : (await this.#opened(coin)).useNodes(coin, nodes, signal);
+    return (await this.#opened(coin)).useNodes(coin, nodes ?? NO_NODES, signal);
   }
 
   /** All or none of them, beside a platform coin that was opened here. */

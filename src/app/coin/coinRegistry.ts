@@ -13,7 +13,7 @@ import type { EnableTokensError, TokenRequest } from "./evmParts.ts";
 import { KeptCoins } from "./keptCoins.ts";
 import { TokenCoins } from "./tokenCoins.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
-import { beginWith, type OpenedChain, openUtxoCoin, sourceOf } from "./utxoOpener.ts";
+import { beginWith, type OpenedChain, openUtxoCoin, planOf } from "./utxoOpener.ts";
 
 /** As text a password is the same as any other. */
 const isSame = (a: EnableRequest, b: EnableRequest): boolean =>
@@ -102,7 +102,7 @@ export class CoinRegistry {
       this.#shelf.opening.set(ticker, back.chain);
       return this.#noted(
         [ticker],
-        withParents([signal, this.#stopping.signal], (s) => this.#takeBack(back, request, aside, s)),
+        withParents([signal, this.#stopping.signal], (s) => this.#takeBack(entry, back, request, aside, s)),
       );
     }
     this.#shelf.opening.set(ticker, null);
@@ -223,8 +223,14 @@ export class CoinRegistry {
   }
 
   /** A coin that stayed for its swaps is enabled again. */
-  async #takeBack(back: UtxoCoin, request: EnableRequest, aside: boolean, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
-    const used = aside ? ok(undefined) : await this.#useServers(request, signal);
+  async #takeBack(
+    entry: CoinEntry,
+    back: UtxoCoin,
+    request: EnableRequest,
+    aside: boolean,
+    signal: AbortSignal,
+  ): Promise<Result<ActiveCoin, EnableError>> {
+    const used = aside ? ok(undefined) : await this.#useServers(entry, request, signal);
     return used.ok ? this.#forward(back, aside) : used;
   }
 
@@ -232,12 +238,12 @@ export class CoinRegistry {
    * It goes on with the servers that are named now: those it had may be why it was disabled. What only the next start goes on with is tried
    * before anybody remembers it: with a daemon that refuses the password its swaps would stand still from then on.
    */
-  async #useServers(request: EnableRequest, signal: AbortSignal): Promise<Result<undefined, EnableError>> {
+  async #useServers(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<undefined, EnableError>> {
     const chain = this.#chains.get(request.coin);
-    const source = sourceOf(request, false);
-    if (!source.ok) return source;
+    const plan = planOf(this.#deps, entry, request, false);
+    if (!plan.ok) return plan;
     if (request.electrum && chain?.useServers) return chain.useServers(request.electrum);
-    return (await chain?.tryOther?.(source.value, signal)) ?? ok(undefined);
+    return (await chain?.tryOther?.(plan.value.source, signal)) ?? ok(undefined);
   }
 
   /** Nothing that needed it may be left by now. */

@@ -134,29 +134,23 @@ export async function openUtxoCoin(
   signal: AbortSignal,
 ): Promise<Result<OpenedCoin, UtxoEnableError>> {
   const { ticker } = entry;
-  const kind = utxoKind(entry, request.addressFormat);
-  if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
-  const key = deps.keyOf(entry);
-  if (!key.ok) return key;
-  const { hdAddress } = request;
-  if (deps.hdKeyOf && hdAddress && (hdAddress.account !== 0 || hdAddress.chain !== 0 || hdAddress.index !== 0))
-    return err({ kind: "NotSupported", coin: ticker, reason: OTHER_ADDRESS });
-  const source = sourceOf(request, keep);
-  if (!source.ok) return source;
-  const chain = await deps.openChain(entry, kind.value, source.value, request.rescan ?? false);
+  const plan = planOf(deps, entry, request, keep);
+  if (!plan.ok) return plan;
+  const { kind, key, source } = plan.value;
+  const chain = await deps.openChain(entry, kind, source, request.rescan ?? false);
   if (!chain.ok) return chain;
   onChain(chain.value);
-  const wallet = ownWallet(entry, kind.value, key.value, deps);
+  const wallet = ownWallet(entry, kind, key, deps);
   const coin = new UtxoCoin(
     {
-      kind: kind.value,
+      kind,
       orderbookTicker: entry.orderbookTicker,
       walletOnly: entry.walletOnly,
       signMessagePrefix: entry.signMessagePrefix,
       feeTargetBlocks: feeTargetBlocks(entry),
       feeCeilingFactor: deps.feeCeilingFactor,
-      confirmations: request.requiredConfirmations ?? kind.value.confirmations,
-      notarization: request.requiresNotarization ?? kind.value.notarization,
+      confirmations: request.requiredConfirmations ?? kind.confirmations,
+      notarization: request.requiresNotarization ?? kind.notarization,
       txHistory: request.txHistory ?? false,
     },
     { ...wallet, ...hdWallet(deps, entry), beside: () => ledgersBeside(entry, wallet, deps.shelf.coins.values()) },
@@ -172,11 +166,26 @@ export async function openUtxoCoin(
   }
 }
 
-/** What a request names. */
-export function sourceOf({ electrum, daemon }: UtxoEnable, mayComeLater: boolean): Result<ChainSource, OpenChainError> {
+type OpenPlan = { readonly kind: UtxoKind; readonly key: KeyPair; readonly source: ChainSource };
+
+/** How a coin is to be opened; or why it cannot be, which no backend need be asked for. */
+export function planOf(
+  { keyOf, hdKeyOf }: Pick<UtxoOpenerDeps, "keyOf" | "hdKeyOf">,
+  entry: CoinEntry,
+  { addressFormat, hdAddress, electrum, daemon }: UtxoEnable,
+  mayComeLater: boolean,
+): Result<OpenPlan, UtxoEnableError> {
+  const { ticker } = entry;
+  const kind = utxoKind(entry, addressFormat);
+  if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
+  const key = keyOf(entry);
+  if (!key.ok) return key;
+  if (hdKeyOf && hdAddress && (hdAddress.account !== 0 || hdAddress.chain !== 0 || hdAddress.index !== 0))
+    return err({ kind: "NotSupported", coin: ticker, reason: OTHER_ADDRESS });
   const problem = electrum && serversProblem(electrum);
   if (problem) return err({ kind: "BadServers", reason: problem });
-  return ok(electrum ? { kind: "electrum", ...electrum } : { kind: "daemon", address: daemon, mayComeLater });
+  const source: ChainSource = electrum ? { kind: "electrum", ...electrum } : { kind: "daemon", address: daemon, mayComeLater };
+  return ok({ kind: kind.value, key: key.value, source });
 }
 
 /**

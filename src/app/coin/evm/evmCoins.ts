@@ -12,6 +12,7 @@ import { AccountPool, type AccountPoolDeps, awayText, type PlatformKind } from "
 import type { EvmAccount } from "./evmAccount.ts";
 import { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapCoin } from "./evmSwapCoin.ts";
+import { badUrls } from "./namedNodes.ts";
 import { TokenFollowers } from "./tokenFollowers.ts";
 
 export type EvmCoinsDeps = AccountPoolDeps & {
@@ -136,11 +137,15 @@ export class EvmCoins {
 
   /**
    * An open platform coin goes on with the nodes a request names, and all that is on its account with it. A token's request changes no
-   * nodes: many name fewer, or none.
+   * nodes: many name fewer, or none. What no start could open the coin with is refused: the request may be remembered for the next.
    */
-  async useNodes({ spec, account, ticker }: EvmCoin, { urls }: AccountNodes, signal: AbortSignal): Promise<EvmEnableError | null> {
+  async useNodes({ spec, account, ticker }: EvmCoin, nodes: AccountNodes, signal: AbortSignal): Promise<EvmEnableError | null> {
     const platform = this.#platform(spec.kind);
-    return platform.ok ? this.#useNodes(ticker, platform.value, account, urls, signal) : platform.error;
+    if (!platform.ok) return platform.error;
+    const refused = ticker === platform.value.ticker ? badUrls(nodes.urls) : null;
+    if (refused !== null) return { kind: "BadAccountNodes", reason: refused };
+    const contracts = readContracts(spec, nodes);
+    return contracts.ok ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : contracts.error;
   }
 
   async #useNodes(
@@ -354,7 +359,7 @@ function chainFault(coin: string, fault: { readonly kind: string; readonly messa
 }
 
 /** The contracts a request names; a coin that may trade needs the first (rpc.md 5.1). */
-function readContracts(entry: CoinEntry, nodes: AccountNodes): Result<Contracts, EvmEnableError> {
+function readContracts(entry: Pick<CoinEntry, "walletOnly">, nodes: AccountNodes): Result<Contracts, EvmEnableError> {
   const bad = (reason: string): Result<never, EvmEnableError> => err({ kind: "BadAccountNodes", reason });
   const { swapContract, fallbackSwapContract } = nodes;
   if (swapContract === undefined && !entry.walletOnly) return bad("swap_contract_address is required for trading-capable coins");
