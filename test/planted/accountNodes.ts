@@ -370,6 +370,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a claim that never left is not given up at its limit where no nodes have told its account's nonce since the start",
+    "src/app/coin/evm/claimObstacle.ts",
+    "tx.nonce < (chain.account(address)?.nonce ?? 0n)",
+    "tx.nonce < accountState({ chain, address }).nonce",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "a claim that never left waits past its limit for a chain that does not answer",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "await byLimit(task, revealBy, signal, look);",
+    "await look(signal);",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "a platform coin is not kept for the swaps of its tokens",
     "src/app/coin/keptCoins.ts",
     "return hasSwaps(ticker) || [",

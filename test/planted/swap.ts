@@ -943,8 +943,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "the secret is shown without looking at the payment again",
     CLAIM,
-    "const unsafe = await theirPaymentUnsafe(task, signal);",
-    "const unsafe = signal.aborted ? await theirPaymentUnsafe(task, signal) : null;",
+    "(await theirPaymentUnsafe(task, s)) ?? whyNotClaim(task, s);",
+    "(s.aborted ? await theirPaymentUnsafe(task, s) : null) ?? whyNotClaim(task, s);",
     REORGS,
   ),
   bug(

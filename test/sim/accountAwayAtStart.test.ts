@@ -121,6 +121,26 @@ test.each([ETH, TOKEN] as const)(
   TIMEOUT_MS,
 );
 
+test.each([ETH, TOKEN] as const)(
+  "a maker's claim of %s that was signed before a start and never left is given up at its limit though its nodes are away from the start on",
+  async (rel) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, UTXO, rel, "4", "0.5");
+    let died = false;
+    t.maker.storeFault = (_uuid, { event }) => {
+      if (died || event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return undefined;
+      died = true;
+      return "crash_after";
+    };
+    await t.world.runUntil("the claim is signed", () => died, HOUR_MS);
+    await startWithout(t.maker, [rel], 3 * HOUR_MS);
+    await t.world.runUntil("it takes its payment back", () => t.maker.has(uuid, (e) => e.type === "refund_decided"), 2 * HOUR_MS);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("refunded refunded");
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a swap goes on with a coin that was kept for it as soon as its nodes are back, though nobody enables it again; refused requests change nothing",
   async () => {

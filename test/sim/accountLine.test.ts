@@ -52,6 +52,7 @@ test.each([
     };
     const uuid = await match(t, base, rel, "4", "0.5");
     await world.runUntil("it dies", () => !maker.isRunning, 10 * HOUR_MS);
+    maker.link(ETH).faults.clear();
     await maker.start(ALL);
     expect(await ended(t, uuid, before, 4_000_000n)).toBe("refunded refunded");
   },
@@ -136,11 +137,15 @@ test(
       maker.onEvent = () => undefined;
       maker.link(ETH).fault({ kind: "http_500" }, { forMs: 10 * HOUR_MS });
     };
+    // Else the claim is dropped at once.
+    maker.storeFault = (_uuid, { event }) => (event.type === "refund_decided" ? "crash_after" : undefined);
     const first = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("it decides to take its payment back", () => maker.has(first, (e) => e.type === "refund_decided"), 10 * HOUR_MS);
+    await world.runUntil("it decides to take its payment back", () => !maker.isRunning, 10 * HOUR_MS);
+    maker.storeFault = () => undefined;
     // Until a block has its refund the first one goes on.
     for (const { chain } of world.chains.values()) chain.autoMine(null);
     maker.link(ETH).faults.clear();
+    await maker.start(ALL);
     await world.advance(60_000);
     const second = await match(t, TOKEN, ETH, "4", "0.5");
     await world.runUntil(

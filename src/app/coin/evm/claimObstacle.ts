@@ -12,9 +12,9 @@ function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
   return nextBaseFee === null ? priceOf(bid) < legacy : effectiveGasPrice(bid, nextBaseFee) === null;
 }
 
-/** Whether a block has another transaction with the nonce of one that never left. */
-export const hasLostNonce = (account: Pick<EvmAccount, "chain" | "address">, { tx, txid }: SignedEvmTx): boolean =>
-  tx.nonce < accountState(account).nonce && account.chain.tx(txid)?.block == null;
+/** Whether a block is known to have another transaction with the nonce of one that never left: before nodes have told the account's nonce, none is. */
+export const hasLostNonce = ({ chain, address }: Pick<EvmAccount, "chain" | "address">, { tx, txid }: SignedEvmTx): boolean =>
+  tx.nonce < (chain.account(address)?.nonce ?? 0n) && chain.tx(txid)?.block == null;
 
 /**
  * Why a claim of this account would not be mined soon, one sentence; null: nothing is in its way. Blocks take an account's transactions

@@ -5,6 +5,7 @@ import type { SeenOutput } from "../../../ports/chain.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { byLimit } from "./byLimit.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { isClaimInVainNow, isUnseen } from "./lateClaim.ts";
 import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
@@ -31,11 +32,10 @@ export async function revealUnsafe(
   const tooLate = (): boolean => task.nowSec() > revealBy;
   const late = { final: true, reason: `too late to reveal the secret: the limit was ${revealBy}` };
   if (tooLate()) return late;
-  const unsafe = await theirPaymentUnsafe(task, signal);
-  const obstacle = unsafe === null ? await whyNotClaim(task, signal) : null;
+  const look = async (s: AbortSignal): Promise<string | null> => (await theirPaymentUnsafe(task, s)) ?? whyNotClaim(task, s);
+  const reason = await byLimit(task, revealBy, signal, look);
   // Looking at the chain may have taken long: the clock decides last.
   if (tooLate()) return late;
-  const reason = unsafe ?? obstacle;
   if (reason !== null) return { final: false, reason };
   const mtp = task.coin("taker").chain.status().tip?.medianTimePastSec ?? Number.POSITIVE_INFINITY;
   const margin = takerLock - revealBy;
