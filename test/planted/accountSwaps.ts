@@ -149,9 +149,23 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim that nobody has leaves while its chain would refuse it: it would show the secret for nothing",
     "src/app/swap/duties/claimAndRefund.ts",
-    "  const refused = await whyRefused(task, signal);\n  task",
-    "  const refused = null as string | null;\n  task",
+    "  const refused = await whyRefused(task, signal);",
+    "  const refused = null as string | null;",
     "test/sim/accountAttacks.test.ts",
+  ),
+  bug(
+    "a marked claim stays home for ever where too few nodes are there to say whether it would be paid",
+    "src/app/swap/duties/claimAndRefund.ts",
+    'const isSilent = (): boolean => coin.chain.status().state !== "ready";',
+    "const isSilent = (): boolean => false;",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "a marked claim leaves before its limit where too few nodes are there to say whether it would be paid",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "if (isSilent()) return isEarly() ? AWAY : null;\n  const",
+    "if (isSilent()) return null;\n  const",
+    "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
     "a marked claim that lost its nonce while it stayed home is never signed anew",

@@ -141,6 +141,31 @@ test.each([ETH, TOKEN] as const)(
   TIMEOUT_MS,
 );
 
+test.each([ETH, TOKEN] as const)(
+  "a maker's claim of %s that was marked before a start goes out through the one node that is left once its limit is over: the taker may have it",
+  async (rel) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, UTXO, rel, "4", "0.5");
+    let claim: string | null = null;
+    t.maker.storeFault = (_uuid, { event }) => {
+      if (event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
+      claim = t.maker.events(uuid).flatMap((e) => (e.type === "tx_signed" && e.slot === "takerPaymentSpend" ? [e.txid] : []))[0] ?? null;
+      return "crash_after";
+    };
+    await t.world.runUntil("the mark", () => claim !== null, HOUR_MS);
+    await startWithout(t.maker, [rel], 12 * HOUR_MS, true);
+    const hasLeft = (): boolean => claim !== null && t.world.accountChain(ETH).find(claim) !== undefined;
+    await t.world.advance(HOUR_MS);
+    expect(hasLeft()).toBe(false);
+    await t.world.runUntil("the claim is out", hasLeft, HOUR_MS);
+    t.maker.link(ETH).faults.clear();
+    await back(t.maker, [rel]);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a swap goes on with a coin that was kept for it as soon as its nodes are back, though nobody enables it again; refused requests change nothing",
   async () => {

@@ -65,17 +65,25 @@ function whyNotSoon(task: SwapTask): string | null {
 }
 
 const KEPT = "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown";
+const AWAY = "nobody has seen the claim, and no nodes say whether it would be paid: the secret is not shown before the claim's limit";
 
 /**
  * Why a maker's claim that was marked before and that nobody was seen to have stays home; null: it goes. To wait until it would be paid soon loses
- * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it.
+ * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it. What
+ * too few nodes are there to say keeps it no longer than its limit: one that is left may take it.
  */
 export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   if (await isClaimInVainNow(task, signal)) return KEPT;
-  if (!isUnseen(task)) return null;
+  const coin = task.coin("taker");
+  if (!isUnseen(task) || coin.relayPolicy !== "nonce") return null;
+  const isEarly = (): boolean => task.nowSec() <= task.times().revealBy;
+  const isSilent = (): boolean => coin.chain.status().state !== "ready";
+  if (isSilent()) return isEarly() ? AWAY : null;
   const refused = await whyRefused(task, signal);
+  // They may have gone away meanwhile.
+  if (isSilent()) return isEarly() ? AWAY : null;
   task.isClaimRefused = refused !== null;
-  return refused ?? (task.nowSec() <= task.times().revealBy ? whyNotSoon(task) : null);
+  return refused ?? (isEarly() ? whyNotSoon(task) : null);
 }
 
 /** Builds and stores the claim of the other payment. The maker's claim reveals the secret, so it is proven safe first. */
