@@ -168,6 +168,27 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a marked claim that would lack gas now is not signed with more before it leaves",
+    "src/app/swap/duties/signAmply.ts",
+    "(tx.attempted && !isUnseen(task))",
+    "tx.attempted",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "a marked claim that lost its nonce while it stayed home is signed with more gas and that nonce, and shows its secret in vain",
+    "src/app/swap/duties/signAmply.ts",
+    "if (coin.lostNonce?.(fromHex(tx.raw))) return;",
+    "",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "a marked claim that stays home for what it would cost keeps its nonce, and other swaps wait behind it",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "task.isClaimKept = kept !== null;",
+    "task.isClaimKept = refused !== null;",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
     "a marked claim that lost its nonce while it stayed home is never signed anew",
     "src/app/swap/duties/claimAndRefund.ts",
     "coin.claimObstacle(isLost ? null : raw)",

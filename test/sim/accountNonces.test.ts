@@ -4,7 +4,7 @@ import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
 import { audit } from "./accountRun.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
 const SEED = 20_261_124;
@@ -306,6 +306,60 @@ test(
     const [first = 0n, ...later] = nonces;
     expect(later.every((nonce) => nonce === first + 1n) && later.length > 0).toBe(true);
     await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+/** A swap whose maker died right after the mark of its claim. */
+async function diedAtMark(rel: Ticker): Promise<{ readonly uuid: string; readonly sent: SignedEvmTx[] }> {
+  t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+  before = books(t);
+  const sent: SignedEvmTx[] = [];
+  onSend(t.maker, "claim", (claim) => sent.push(claim), "before", 100);
+  let died = false;
+  t.maker.storeFault = (_uuid, { event }) => {
+    if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
+    died = true;
+    return "crash_after";
+  };
+  const uuid = await match(t, UTXO, rel, "4", "0.5");
+  await t.world.runUntil("the mark", () => died, HOUR_MS);
+  return { uuid, sent };
+}
+
+test(
+  "a claim that was marked before a crash and would lack gas after it is signed with more before it leaves, and holds up no other swap's claim",
+  async () => {
+    const { uuid: first, sent } = await diedAtMark(TOKEN);
+    const { maker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    token.moreGas = 150_000n;
+    await maker.start(ALL);
+    const second = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("both swaps end", () => [first, second].every((uuid) => isOver(t, uuid)), 0.5 * HOUR_MS);
+    expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "success success"]);
+    expect(sent[0]?.tx.gasLimit).toBeGreaterThan(250_000n);
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "one that stays home after it because data is too dear holds nothing up: the account fills its nonce once, and it is signed anew",
+  async () => {
+    const { uuid, sent } = await diedAtMark(ETH);
+    const { maker, world } = t;
+    const chain = world.accountChain(ETH);
+    chain.dataGas = 2_000_000n;
+    const used = chain.nonceOf(maker.account);
+    await maker.start(ALL);
+    await world.advance(HOUR_MS / 2);
+    expect([sent.length, chain.nonceOf(maker.account)]).toEqual([0, used + 1n]);
+    chain.dataGas = 300_000n;
+    await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    expect(sent.every(({ tx }) => tx.nonce === used + 1n)).toBe(true);
+    await audit(t, [uuid], before, 20_000_000n);
   },
   TIMEOUT_MS,
 );

@@ -98,8 +98,8 @@ export class SwapTask {
   readonly doubted = new DoubtedBlocks(this);
   /** When a backend last refused the dex fee in this run, unix seconds; null: never. */
   feeRefusedAt: number | null = null;
-  /** The chain would refuse the claim that nobody was seen to have, when it was last asked in this run. */
-  isClaimRefused = false;
+  /** The claim that nobody was seen to have would not be paid, or not soon, when that was last asked in this run. */
+  isClaimKept = false;
   /** Tip at which an own refund that was signed before its time was first seen to be final in this run; null: it was not. */
   refundFinalFrom: number | null = null;
   #state: SwapState;

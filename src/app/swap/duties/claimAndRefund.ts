@@ -12,6 +12,7 @@ import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
 import { branchOf } from "./provenSpend.ts";
 import { isInBlock } from "./sending.ts";
+import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
 const LOOK_AGAIN_MS = 2_000;
@@ -82,8 +83,12 @@ export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<stri
   const refused = await whyRefused(task, signal);
   // They may have gone away meanwhile.
   if (isSilent()) return isEarly() ? AWAY : null;
-  task.isClaimRefused = refused !== null;
-  return refused ?? (isEarly() ? whyNotSoon(task) : null);
+  const isTooDear = isEarly() && coin.spendTooDear() !== null;
+  // Nobody has read it: with more gas it is still the first to show the secret. While that costs too much it may lose its nonce.
+  if (refused === null && !isTooDear) await signAmply(task);
+  const kept = refused ?? (isEarly() ? whyNotSoon(task) : null);
+  task.isClaimKept = kept !== null;
+  return kept;
 }
 
 /** Builds and stores the claim of the other payment. The maker's claim reveals the secret, so it is proven safe first. */

@@ -10,7 +10,7 @@ import { isInBlock } from "./sending.ts";
 function staysHome(task: SwapTask, slot: Slot): boolean {
   const { role } = task.state.terms;
   if (slot === ownRefund(role)) return task.state.own[ownClaim(role)] !== undefined && isInBlock(task, ownClaim(role), null);
-  return slot === "takerPaymentSpend" && (isClaimInVain(task) || (task.isClaimRefused && isUnseen(task)));
+  return slot === "takerPaymentSpend" && (isClaimInVain(task) || (task.isClaimKept && isUnseen(task)));
 }
 
 /**
