@@ -628,6 +628,13 @@ export const SWAP: readonly PlantedBug[] = [
     "test/sim/fullDisk.test.ts",
   ),
   bug(
+    "a payment that could not be told for long is told minutes after it may be again",
+    PAYMENT,
+    "if (mayTell && resend.isDue(task.mailbox.arrivals(asks) > asked)) {\n      asked = task.mailbox.arrivals(asks);\n      sendOwn(task, what);",
+    "if (resend.isDue(task.mailbox.arrivals(asks) > asked)) {\n      asked = task.mailbox.arrivals(asks);\n      if (mayTell) sendOwn(task, what);",
+    OUTBOX,
+  ),
+  bug(
     "the maker is told of a payment that nobody has when its own is gone",
     VISITS,
     "maySendPayment(task, isTaken) && !isForNothing(task)",

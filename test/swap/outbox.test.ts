@@ -95,12 +95,15 @@ test.each([
 );
 
 /** A side whose backend takes nothing from the mark of its payment on, and the messages with that payment that it sends. */
-async function refusedSinceMark(role: "maker" | "taker"): Promise<{ readonly uuid: string; readonly told: () => number }> {
+async function refusedSinceMark(
+  role: "maker" | "taker",
+  lockDurationSec = 600,
+): Promise<{ readonly uuid: string; readonly told: () => number }> {
   const side = world.side(role);
   const [ticker, slot, type] =
     role === "maker" ? (["AAA", "makerPayment", "MakerPayment"] as const) : (["BBB", "takerPayment", "TakerPayment"] as const);
   world.lose(world.side(role === "maker" ? "taker" : "maker"), (m) => m.type === type);
-  const uuid = await world.start();
+  const uuid = await world.start({ lockDurationSec });
   side.rpcOf(ticker).instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
   await world.until("the mark", () => attempted(side, uuid, slot));
   return { uuid, told: () => world.sent(side, uuid).filter((m) => m.type === type).length };
@@ -137,6 +140,20 @@ test.each([
     .rpcOf(role === "maker" ? "AAA" : "BBB")
     .instead.clear();
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a taker's payment that could not be told for long is told soon after it may be again", async () => {
+  world = await SwapWorld.open();
+  const { taker } = world;
+  const { told } = await refusedSinceMark("taker", 7_800);
+  const isReady = (): boolean => taker.coin("AAA").chain.status().state === "ready";
+  taker.rpcOf("AAA").down = true;
+  await world.until("it is noticed", () => !isReady(), 120);
+  await world.advance(1_200);
+  const before = told();
+  taker.rpcOf("AAA").down = false;
+  await world.until("the maker's chain is back", isReady, 120);
+  await world.until("the maker is told", () => told() > before, 30);
 });
 
 /**

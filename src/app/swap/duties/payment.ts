@@ -261,11 +261,13 @@ export async function tell(task: SwapTask, what: "fee" | "payment", signal: Abor
   const resend = new Resender(task.deps.clock, firstSec, () => heardUntil(task, what) - task.nowSec());
   for (;;) {
     const seen = task.seen("messages");
-    if (resend.isDue(task.mailbox.arrivals(asks) > asked)) {
+    // What may not be told uses up no try: no pause is the longer for it.
+    const mayTell = what === "fee" || mayTellPayment(task);
+    if (mayTell && resend.isDue(task.mailbox.arrivals(asks) > asked)) {
       asked = task.mailbox.arrivals(asks);
-      if (what === "fee" || mayTellPayment(task)) sendOwn(task, what);
+      sendOwn(task, what);
     }
-    await task.news(seen, resend.leftMs, signal);
+    await task.news(seen, mayTell ? resend.leftMs : LOOK_MS, signal);
   }
 }
 
