@@ -363,3 +363,22 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "while its swap waits for its other coin such a claim is signed with enough gas by its account, before its secret is shown",
+  async () => {
+    const { uuid, sent } = await diedAtMark(TOKEN);
+    const { maker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    token.moreGas = 150_000n;
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 6);
+    expect(sent.map(({ tx }) => tx.gasLimit > 250_000n)).toEqual([true]);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);

@@ -237,7 +237,9 @@ export class StoredFunds {
     if (showsSecret && isHopeless) return null;
     // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
     const isFit = missed === null ? !isHopeless : isHopeless === false;
-    return (await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit))) ?? before;
+    const dearer = await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
+    // It would fail with its secret shown.
+    return dearer ?? (showsSecret && newest && coin.lacksGas?.(newest) ? null : before);
   }
 
   /**

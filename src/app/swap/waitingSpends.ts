@@ -1,4 +1,4 @@
-import { ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
+import { ownClaim, ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
 import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
@@ -31,7 +31,7 @@ export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slo
 
 /**
  * Another version of a claim, refund or cancellation of a swap that waits for its other coin, where the schedule that all swaps share asks for
- * one (`feeSchedule.ts`), or where the newest has missed its nonce. It has its nonce from here on.
+ * one (`feeSchedule.ts`), or where the newest has missed its nonce or lacks gas. It has its nonce from here on.
  * @param coin any coin of the account that signed it
  * @param missed bytes of the newest version, in hex, where a block has used its nonce for something else; null: none has
  * @returns null: the newest will do, or no other can be made
@@ -60,7 +60,13 @@ export function nextSpend(
   };
   const paid = tx.fee === undefined ? coin.feeOf(raw) : BigInt(tx.fee);
   const due = paid === null ? null : nextFee(question, paid);
-  const fee = missed === null ? due : (due ?? paid);
+  // With too little gas it would fail whatever it pays for each.
+  const isLacking = slot === ownClaim(s.terms.role) && coin.lacksGas?.(raw) === true;
+  const fee = missed === null && !isLacking ? due : (due ?? paid);
   const built = fee === null ? null : coin.buildDearer(raw, fee, missed !== null);
-  return built?.ok ? built.value : null;
+  if (!built?.ok) return null;
+  if (!isLacking || missed !== null || due !== null || !coin.lacksGas?.(built.value.raw)) return built.value;
+  // An account that cannot pay more would sign one after the other, each dearer.
+  coin.releaseInputs(built.value.raw);
+  return null;
 }

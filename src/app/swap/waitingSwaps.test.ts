@@ -44,6 +44,9 @@ let wasTried: boolean;
 let isHopeless: boolean | null;
 /** A block has used the nonce of what was sent, and shows nothing of it. */
 let hasMissed: boolean;
+/** Those that have less gas than they need, and whether no other can be made. */
+let lacking: readonly string[];
+let isShort: boolean;
 let givenUp: Map<string, boolean>;
 let watched: Set<string>;
 /** Nodes took what was sent, whether or not they show it. */
@@ -67,6 +70,8 @@ beforeEach(() => {
   holdsUp = true;
   wasTried = false;
   hasMissed = false;
+  lacking = [];
+  isShort = false;
   givenUp = new Map();
   watched = new Set();
   hasLeft = false;
@@ -99,7 +104,9 @@ beforeEach(() => {
     takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
     spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
+    lacksGas: (raw: Uint8Array) => lacking.includes(toHex(raw)),
     buildDearer: (former: Uint8Array, fee: bigint, isAnew: boolean) => {
+      if (isShort) return { ok: false };
       const next = former.map((byte) => byte + (isAnew ? 16 : 1));
       return { ok: true, value: { txid: toHex(next), raw: next, fee } };
     },
@@ -225,6 +232,18 @@ test.each<readonly [string, readonly SwapEvent[]]>([
   await clock.advance(15_600_000 - 30_000);
   expect(await sentAt()).toBe("c1");
   expect([await sentAt(), [...givenUp]]).toEqual([null, [["c1", true]]]);
+});
+
+test("nor with less gas than it needs: it is made anew with more, though gas is no dearer, and stays home where it cannot be", async () => {
+  add(SENT);
+  lacking = ["c1"];
+  isShort = true;
+  expect(await sentAt()).toBe(null);
+  isShort = false;
+  lacking = ["c1", "c2"];
+  expect([await sentAt(), told]).toEqual([null, []]);
+  lacking = ["c1"];
+  expect([await sentAt(), await sentAt(), told]).toEqual(["c2", "c2", ["tx_replaced"]]);
 });
 
 test("nor is it held back late, for it may have left; once nodes took it that is stored, and the contract is asked no more", async () => {

@@ -184,9 +184,14 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { to, data } = this.#own(spend).tx;
     if (to === null || this.#callOf(spend) === null) return null;
     const { chain, address } = this.coin.account;
-    const tried = await chain.call({ from: address, to, value: 0n, data }, signal);
-    if (tried.ok) return false;
-    return tried.error.kind === "Reverted" ? true : null;
+    const request = { from: address, to, value: 0n, data };
+    const tried = await chain.call(request, signal);
+    if (!tried.ok) return tried.error.kind === "Reverted" ? true : null;
+    // A call has all the gas it wants: what was signed with less than is needed by now would fail in a block.
+    const most = MOST_TRANSFER_GAS + CONTRACT_GAS;
+    const needed = await chain.estimateGas(request, signal, most);
+    if (needed.ok && needed.value <= most) this.needsSpendGas(needed.value);
+    return false;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
     return isClaimable(this.coin.account, this.#own(claim), signal);
