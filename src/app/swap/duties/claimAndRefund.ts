@@ -79,9 +79,8 @@ export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<stri
   if (!isUnseen(task) || coin.relayPolicy !== "nonce") return null;
   const isEarly = (): boolean => task.nowSec() <= task.times().revealBy;
   const isSilent = (): boolean => coin.chain.status().state !== "ready";
-  if (isSilent()) return isEarly() ? AWAY : null;
-  const refused = await whyRefused(task, signal);
-  // They may have gone away meanwhile.
+  const refused = isSilent() ? null : await whyRefused(task, signal);
+  // They may have gone away while they were asked.
   if (isSilent()) return isEarly() ? AWAY : null;
   const isTooDear = isEarly() && coin.spendTooDear() !== null;
   // Nobody has read it: with more gas it is still the first to show the secret. While that costs too much it may lose its nonce.
