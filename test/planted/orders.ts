@@ -541,6 +541,27 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/backendAway.test.ts",
   ),
   bug(
+    "what a coin can pay is reckoned for each of thousands of orders at a start",
+    UPKEEP,
+    "      reckoned.set(order.base, funds);\n",
+    "",
+    AWAY_TEST,
+  ),
+  bug(
+    "thousands of orders are announced in one turn at a start",
+    UPKEEP,
+    " && announcer.announce(fitted)) left--;",
+    ") announcer.announce(fitted);",
+    AWAY_TEST,
+  ),
+  bug(
+    "orders that wait for their coin keep others from being offered",
+    UPKEEP,
+    "      const known = reckoned.get(order.base);\n",
+    "      left--;\n      const known = reckoned.get(order.base);\n",
+    AWAY_TEST,
+  ),
+  bug(
     "a balance that a first scan still counts is taken for all there is",
     "src/app/coin/utxoTradeFunds.ts",
     'return state === "syncing" || state',

@@ -77,6 +77,38 @@ test("orders of before wait for the first scan of their coin: what is counted by
   expect([available(maker, uuid), maker.orders.ownOrders.orders().length]).toEqual(["10", 1]);
 });
 
+test("orders of before are offered again some at a time, and what their coin can pay is reckoned once for all of these", async () => {
+  const COUNT = 250;
+  const { world, maker } = await pair();
+  for (let i = 0; i < COUNT; i++) await place(maker, sell({ cancelPrevious: false }));
+  await maker.restart();
+  const coin = maker.coin("AAA");
+  let reckonings = 0;
+  const maxPayment = coin.maxPayment.bind(coin);
+  coin.maxPayment = (...args) => {
+    reckonings++;
+    return maxPayment(...args);
+  };
+  const offered = (): number => maker.orders.ownOrders.orders().length;
+  await world.clock.advance(100);
+  // A wallet of thousands of outputs takes milliseconds for each reckoning, and each order is signed.
+  expect(offered()).toBe(100);
+  await world.clock.advance(2_000);
+  expect([offered(), new Set(maker.orders.ownOrders.orders().map(({ uuid }) => uuid)).size]).toEqual([COUNT, COUNT]);
+  expect(reckonings).toBeLessThan(10);
+});
+
+test("orders that wait for their coin keep no others from being offered", async () => {
+  const { world, maker } = await pair();
+  maker.coins.set("CCC", new FakeTradingCoin("CCC"));
+  for (let i = 0; i < 120; i++) await place(maker, sell({ base: "CCC", cancelPrevious: false }));
+  const uuid = await place(maker);
+  await maker.restart();
+  maker.coin("CCC").isScanned = false;
+  await world.clock.advance(1_000);
+  expect(maker.orders.ownOrders.orders()).toMatchObject([{ uuid }]);
+});
+
 const counting = { kind: "Transport", coin: "AAA", message: "the AAA chain is still being read" } as const;
 
 test("while the first scan of either coin goes on nothing is bought, and no offer is taken or made: a fee would be paid for nothing", async () => {

@@ -13,6 +13,8 @@ import type { TakerSide } from "./takerSide.ts";
 const BALANCE_LOOP_MS = 30_000;
 /** An order taken back is announced again after this long: until then other nodes drop what they hear of it (reference p2p-wire.md section 9). */
 const TAKEN_BACK_MS = 120_000;
+/** Most orders announced in one turn: each is signed, and nothing else is done meanwhile. */
+const MOST_ANNOUNCED = 100;
 
 /** What time and balances do to open orders. Run in the mailbox every 0.777 s, unless there is nothing to do; each part picks up where a failed run stopped. */
 export class OrderUpkeep {
@@ -260,19 +262,25 @@ export class OrderUpkeep {
 
   /**
    * Orders placed, converted or loaded while a coin was not active, or could not be traded yet: announced once both can, and the balance is known. One whose coin was disabled
-   * beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it.
+   * beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it. So many in a turn; and what a coin can pay
+   * is reckoned once for these: of a wallet of thousands of outputs that takes milliseconds, and there may be thousands of orders. A balance that changes
+   * meanwhile has them refitted at the next turn.
    */
   async #announceWaiting(): Promise<void> {
     const { ledger, announcer } = this.#orders;
+    const reckoned = new Map<string, Rational | null>();
+    let left = MOST_ANNOUNCED;
     for (const order of [...ledger.makers.values()]) {
       const [base, rel] = [this.#deps.coin(order.base), this.#deps.coin(order.rel)];
       const isActive = base !== undefined && rel !== undefined;
       if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");
-      if (announcer.has(order.uuid) || !isActive || makerEndReason(order, 0) !== null) continue;
+      if (left === 0 || announcer.has(order.uuid) || !isActive || makerEndReason(order, 0) !== null) continue;
       if (whyNoTrade(rel) || this.#keptBack(order) || this.#isTakenBack(order)) continue;
-      const funds = this.#fundsOf(order.base);
+      const known = reckoned.get(order.base);
+      const funds = known === undefined ? this.#fundsOf(order.base) : known;
+      reckoned.set(order.base, funds);
       const fitted = funds ? await this.#refit(order, funds) : null;
-      if (fitted && !this.#lacksFees(fitted)) announcer.announce(fitted);
+      if (fitted && !this.#lacksFees(fitted) && announcer.announce(fitted)) left--;
     }
   }
 
