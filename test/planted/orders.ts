@@ -541,6 +541,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/backendAway.test.ts",
   ),
   bug(
+    "what hundreds of promises leave no room for is tried with the change of each",
+    "src/app/coin/utxoLedger.ts",
+    "      if (promised.length > 0 && extra.length > 0 && roomInAnyOrder",
+    "      const tried = this.#replay(kept.value.left, extra);\n      if (!tried.ok) return tried;\n      if (promised.length > 0 && extra.length > 0 && roomInAnyOrder",
+    "src/app/coin/refusedHolds.test.ts",
+  ),
+  bug(
     "what a coin can pay is reckoned for each of thousands of orders at a start",
     UPKEEP,
     "      reckoned.set(order.base, funds);\n",

@@ -180,12 +180,13 @@ export class UtxoLedger {
       if (!kept.ok) return kept;
       const extra = amounts.map((amount): Promised => ({ amount, ...at }));
       const all = [...promised, ...extra];
-      const more = this.#replay(kept.value.left, extra);
-      if (!more.ok) return more;
+      // First: to build what cannot be there is tried with the change of each of hundreds of promises.
       if (promised.length > 0 && extra.length > 0 && roomInAnyOrder(pool, all, this.#deps.dust) < 0n) {
         const [available, required] = [sumOf(unspentsOf(pool).map((u) => u.value)), sumOf(all.map((p) => p.amount))];
         return err({ kind: "NotEnough", available, required });
       }
+      const more = this.#replay(kept.value.left, extra);
+      if (!more.ok) return more;
       return ok({ ...at, fees: more.value.fees, standing: { pool, promised: all, kept: more } });
     };
     const present = this.#deps.rate();
