@@ -541,6 +541,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/backendAway.test.ts",
   ),
   bug(
+    "a request that fits thousands of orders asks the funds for each of them, though they lack for the first",
+    "src/app/orders/makerSide.ts",
+    " || (times > 0 && this.#reserver.lacksFunds(order, amounts))",
+    "",
+    "src/app/orders/waitingRequests.test.ts",
+  ),
+  bug(
+    "a request that fits thousands of orders asks the funds for a little less with each of them",
+    "src/app/orders/makerSide.ts",
+    "times >= MAX_REFUSALS || ",
+    "",
+    "src/app/orders/waitingRequests.test.ts",
+  ),
+  bug(
     "what hundreds of promises leave no room for is tried with the change of each",
     "src/app/coin/utxoLedger.ts",
     "      if (promised.length > 0 && extra.length > 0 && roomInAnyOrder",

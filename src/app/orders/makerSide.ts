@@ -27,9 +27,11 @@ import { WaitingRequests } from "./waitingRequests.ts";
 const MAX_OPEN_PER_SENDER = 10;
 const MAX_OPEN = 1_000;
 const MAX_OPEN_FOR_STRANGERS = 500;
-/** Waiting requests looked at in one round, and those of them the funds are asked for: a round must not hold up the rest. */
+/** Waiting requests looked at in one round, and how often the funds are asked for them: a round must not hold up the rest. */
 const MAX_LOOKS = 100;
 const MAX_TRIES = 20;
+/** How often a coin's funds are asked for one request: it may fit thousands of orders, each for a little less than the one before. */
+const MAX_REFUSALS = 20;
 type Answer = "served" | Unserved;
 
 /** The maker's half of the matching handshake (reference p2p-wire.md section 9). */
@@ -85,7 +87,7 @@ export class MakerSide {
       const before = this.#reserver.refusals;
       const answer = await this.#answer(sender, request, this.#deps.clock.nowMs() - heardMs);
       if (answer !== "later") this.#waiting.drop(entry);
-      if (answer === "served" || this.#reserver.refusals > before) tries++;
+      tries += this.#reserver.refusals - before + Number(answer === "served");
       if (++looks < MAX_LOOKS && tries < MAX_TRIES) continue;
       this.#waiting.breakOffAt(entry);
       return;
@@ -148,9 +150,14 @@ export class MakerSide {
   /** Answers with the first of the orders that can be served. */
   #serve(sender: string, request: TakerRequest, fitting: ReturnType<typeof fittingOrders>, silentMs: number): Answer {
     let answer: Answer = "never";
+    const refused = new Map<string, number>();
     for (const { order, amounts } of fitting) {
+      const times = refused.get(order.base) ?? 0;
+      if (times >= MAX_REFUSALS || (times > 0 && this.#reserver.lacksFunds(order, amounts))) continue;
+      const before = this.#reserver.unfunded;
       const kept = keptRequest(request, order.uuid, this.#ownX);
       const reserved = this.#reserver.reserve(sender, kept, order, amounts, silentMs);
+      if (this.#reserver.unfunded > before) refused.set(order.base, times + 1);
       if (reserved === "later") answer = "later";
       if (typeof reserved === "string") continue;
       this.#offers.made(sender, kept, reserved);

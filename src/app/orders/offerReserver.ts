@@ -52,6 +52,7 @@ export class OfferReserver {
   readonly #shareless = new Set<string>();
   /** Pairs whose fees, of the own coin or of the claim, another coin cannot pay now. */
   readonly #feeless = new Set<string>();
+  #unfunded = 0;
   /** What a coin has no room for, of further matches of keys without history: the same and more is not asked for again until then. */
   readonly #full = new Map<string, { readonly amount: Rational; readonly more: number; readonly untilMs: number }>();
 
@@ -71,16 +72,25 @@ export class OfferReserver {
     this.#full.clear();
   }
 
-  /** What the present round knows cannot be had. */
+  /** Grows with all that could not be had in the present round. */
   get refusals(): number {
-    return this.#short.size + this.#shareless.size + this.#feeless.size;
+    return this.#unfunded + this.#shareless.size;
+  }
+
+  /** How often the funds, or what pays the fees, were asked for in vain. */
+  get unfunded(): number {
+    return this.#unfunded;
   }
 
   /** Whether the present round knows already that this cannot be had. */
-  isShort(sender: string, order: MakerOrder, { maker }: SwapAmounts): boolean {
+  isShort(sender: string, order: MakerOrder, amounts: SwapAmounts): boolean {
+    return this.lacksFunds(order, amounts) || this.#shareless.has(`${sender} ${order.base}`);
+  }
+
+  /** The same, whoever asks. */
+  lacksFunds(order: MakerOrder, { maker }: SwapAmounts): boolean {
     const least = this.#short.get(order.base);
-    if (least !== undefined && !lt(maker, least)) return true;
-    return this.#shareless.has(`${sender} ${order.base}`) || this.#feeless.has(feePair(order));
+    return (least !== undefined && !lt(maker, least)) || this.#feeless.has(feePair(order));
   }
 
   /**
@@ -145,6 +155,7 @@ export class OfferReserver {
     const held = { orderUuid: order.uuid, alone: share.alone !== null, isLate, connectByMs: clock.nowMs() + withinMs };
     const taken = this.#holds.take(request.uuid, { coin: base, other: rel, amounts: [amounts.maker] }, sender, held, fees);
     if (!taken.ok) {
+      this.#unfunded++;
       // Whatever of the pair is asked for, its fees are the same.
       if (taken.error.coin === base.ticker) this.#short.set(base.ticker, amounts.maker);
       else this.#feeless.add(feePair(order));

@@ -318,3 +318,29 @@ test("one order serves any number of takers: matches that are settled are not ke
   const [again] = maker.orders.myOrders().makers;
   expect(again && availableVolume(again)).toEqual(decimal("4600"));
 });
+
+test.each(["Buy", "Sell"] as const)(
+  "a %s request that fits hundreds of orders asks the funds a few times, not for each of them",
+  async (action) => {
+    const { world, maker, taker } = await pair();
+    for (let i = 0; i < 300; i++) {
+      const price = decimal(`1.${String(i).padStart(3, "0")}`);
+      const placed = await maker.orders.placeMakerOrder({ ...sell("50"), price, cancelPrevious: false });
+      expect(placed.ok).toBe(true);
+    }
+    const coin = maker.coin("AAA");
+    let asked = 0;
+    const reserve = coin.reserve.bind(coin);
+    coin.reserve = (...args) => {
+      asked++;
+      return reserve(...args);
+    };
+    reserve([decimal("90")]);
+    const [base, rel] = action === "Buy" ? ["AAA", "BBB"] : ["BBB", "AAA"];
+    const price = action === "Buy" ? decimal("2") : decimal("0.5");
+    await taker.orders.placeTakerOrder({ ...buy("40"), action, base, rel, price });
+    await world.clock.advance(500);
+    // What is asked for is the same with each order, or a little less.
+    expect(asked).toBe(action === "Buy" ? 1 : 20);
+  },
+);
