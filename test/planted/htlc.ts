@@ -214,6 +214,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     "src/core/utxo/signInput.test.ts",
   ),
   bug(
+    "each of hundreds of inputs without witness has all of them written anew to be signed",
+    "src/core/utxo/sighash.ts",
+    "    finalInputsOf.set(tx, inputs);\n",
+    "",
+    "src/core/utxo/signInput.test.ts",
+  ),
+  bug(
     "signatures on a fork's chain are valid on the other side too",
     "src/core/utxo/signInput.ts",
     "SIGHASH_ALL | SIGHASH_FORKID : SIGHASH_ALL",

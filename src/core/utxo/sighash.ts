@@ -33,6 +33,31 @@ function one(): Uint8Array {
   return digest;
 }
 
+/** Outpoint, no script, sequence. */
+const BLANK_INPUT_BYTES = 36 + 1 + 4;
+
+/** All inputs as the original scheme writes those that are not signed. */
+function blankInputs(tx: Tx, sequenceOf: (input: TxInput) => number): Uint8Array {
+  const w = new ByteWriter(tx.inputs.length * BLANK_INPUT_BYTES);
+  for (const input of tx.inputs) {
+    writeOutpoint(w, input);
+    w.compactSize(0).u32(sequenceOf(input));
+  }
+  return w.done();
+}
+
+const finalInputsOf = new WeakMap<Tx, Uint8Array>();
+
+/** With their own sequences; made once for a transaction: to sign hundreds of inputs all of them are written for each. */
+function finalInputs(tx: Tx): Uint8Array {
+  let inputs = finalInputsOf.get(tx);
+  if (inputs === undefined) {
+    inputs = blankInputs(tx, ({ sequence }) => sequence);
+    finalInputsOf.set(tx, inputs);
+  }
+  return inputs;
+}
+
 /**
  * Digest of the original signature scheme, all hash types, its SIGHASH_SINGLE quirk included. OP_CODESEPARATOR is taken
  * out of `scriptCode`; removing the signature itself is the interpreter's duty.
@@ -52,12 +77,11 @@ export function legacyDigest(tx: Tx, index: number, scriptCode: Uint8Array, hash
     writeOutpoint(w, signed);
     w.varBytes(script).u32(signed.sequence);
   } else {
-    w.compactSize(tx.inputs.length);
-    for (const [i, input] of tx.inputs.entries()) {
-      writeOutpoint(w, input);
-      if (i === index) w.varBytes(script).u32(input.sequence);
-      else w.compactSize(0).u32(type === SIGHASH_NONE || type === SIGHASH_SINGLE ? 0 : input.sequence);
-    }
+    const others = type === SIGHASH_NONE || type === SIGHASH_SINGLE ? blankInputs(tx, () => 0) : finalInputs(tx);
+    w.compactSize(tx.inputs.length).bytes(others.subarray(0, index * BLANK_INPUT_BYTES));
+    writeOutpoint(w, signed);
+    w.varBytes(script).u32(signed.sequence);
+    w.bytes(others.subarray((index + 1) * BLANK_INPUT_BYTES));
   }
   if (type === SIGHASH_NONE) w.compactSize(0);
   else if (type === SIGHASH_SINGLE) {

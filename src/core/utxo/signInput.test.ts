@@ -47,6 +47,7 @@ test.each([
   ["the Komodo family", scripts.p2pkh, { kind: "sapling", branchId: 0x76b809bb }, SAPLING],
   ["the Bitcoin Cash family", scripts.p2pkh, { kind: "forkid", forkNumber: 0 }, undefined],
   ["a coin with witnesses", scripts.p2wpkh, { kind: "legacy" }, undefined],
+  ["a coin without any of this", scripts.p2pkh, { kind: "legacy" }, undefined],
 ] as const)(
   "hundreds of inputs of %s are signed, and looked at, without reading all of them for each",
   (_coin, script, scheme, sapling) => {
