@@ -16,6 +16,7 @@ import { fromHex } from "../../src/core/util/bytes.ts";
 import { err } from "../../src/core/util/result.ts";
 import { dexBalance } from "./accountAudit.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
+import { diesAtMark, diesOnceAfter } from "./crashPoint.ts";
 
 const SEED = 20_241_123;
 let t: AccountWorld;
@@ -180,14 +181,9 @@ test("while a token is paused the maker keeps its secret, and claims when it mov
 
 test("nor does it show it at the next start where it died right after the mark of its claim", async () => {
   t = await accountWorld({ seed: SEED });
-  let died = false;
-  t.maker.storeFault = (_uuid, { event }) => {
-    if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
-    died = true;
-    return "crash_after";
-  };
+  const hasDied = diesAtMark(t.maker);
   const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
-  await t.world.runUntil("the mark", () => died, HOUR_MS);
+  await t.world.runUntil("the mark", hasDied, HOUR_MS);
   token().isPaused = true;
   await t.maker.start(ALL);
   const later = t.world.clock.nowMs() + HOUR_MS / 4;
@@ -357,12 +353,7 @@ test.each(["tx_attempted", "tx_signed"] as const)(
       if (event.type === "tx_signed" && event.slot === "takerPayment") taker.link(ETH).isSwallowing = true;
     };
     // Its process ends once, before anything that comes after that.
-    let died = false;
-    taker.storeFault = (_uuid, { event }) => {
-      if (died || !isReached(event)) return undefined;
-      died = true;
-      return "crash_after";
-    };
+    diesOnceAfter(taker, (event) => isReached(event));
     await t.world.runUntil("the taker dies", () => !taker.isRunning, HOUR_MS);
     const log = await taker.swapStore.log(uuid);
     const signed = log.map(({ event }) => event).find((e) => e.type === "tx_signed" && e.slot === "takerPayment");

@@ -9,6 +9,7 @@ import { type Books, books } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
 import { ended } from "./accountRun.ts";
 import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, USDT, UTXO } from "./accountTrade.ts";
+import { diesOnceAfter } from "./crashPoint.ts";
 
 // A node starts while the nodes of an account chain are away, or too few to agree: its swaps must not wait for them on their other coin.
 
@@ -127,13 +128,8 @@ test.each([ETH, TOKEN] as const)(
     t = await accountWorld({ seed: SEED, pollMs: 5_000 });
     before = books(t);
     const uuid = await match(t, UTXO, rel, "4", "0.5");
-    let died = false;
-    t.maker.storeFault = (_uuid, { event }) => {
-      if (died || event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return undefined;
-      died = true;
-      return "crash_after";
-    };
-    await t.world.runUntil("the claim is signed", () => died, HOUR_MS);
+    const hasDied = diesOnceAfter(t.maker, (event) => event.type === "tx_signed" && event.slot === "takerPaymentSpend");
+    await t.world.runUntil("the claim is signed", hasDied, HOUR_MS);
     await startWithout(t.maker, [rel], 3 * HOUR_MS);
     await t.world.runUntil("it takes its payment back", () => t.maker.has(uuid, (e) => e.type === "refund_decided"), 2 * HOUR_MS);
     expect(await ended(t, uuid, before, 4_000_000n)).toBe("refunded refunded");

@@ -9,23 +9,13 @@ import { books, outcomes } from "./accountAudit.ts";
 import { audit } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { diesAtMark } from "./crashPoint.ts";
 
 const TIMEOUT_MS = 120_000;
 const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
 
 let t: AccountWorld;
 afterEach(() => t.world.close());
-
-/** Its process ends once, as soon as the mark of its claim is stored. */
-function dieAtMark(node: SimNode): () => boolean {
-  let died = false;
-  node.storeFault = (_uuid, { event }) => {
-    if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
-    died = true;
-    return "crash_after";
-  };
-  return () => died;
-}
 
 function ofRaw(raw: string): Uint8Array {
   const parsed = parseEvmTx(fromHex(raw));
@@ -61,9 +51,9 @@ function shownOf(node: SimNode, uuid: string): { readonly seen: () => number; re
 async function diedAtMark(base: Ticker = UTXO): Promise<{ readonly uuid: string; readonly before: ReturnType<typeof books> }> {
   t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
   const before = books(t);
-  const died = dieAtMark(t.maker);
+  const hasDied = diesAtMark(t.maker);
   const uuid = await match(t, base, ETH, "4", "0.5");
-  await t.world.runUntil("the mark", died, 10 * HOUR_MS);
+  await t.world.runUntil("the mark", hasDied, 10 * HOUR_MS);
   return { uuid, before };
 }
 
@@ -149,9 +139,9 @@ test.each([false, true])(
     t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
     const before = books(t);
     const { maker, taker, world } = t;
-    const died = dieAtMark(maker);
+    const hasDied = diesAtMark(maker);
     const uuid = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("the mark", died, 10 * HOUR_MS);
+    await world.runUntil("the mark", hasDied, 10 * HOUR_MS);
     const isBack = (): boolean => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentRefund");
     await world.runUntil("the taker has its payment back", isBack, 10 * HOUR_MS);
     const shown = shownOf(maker, uuid);
@@ -219,9 +209,9 @@ test(
     t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
     const before = books(t);
     const { maker, taker, world } = t;
-    const died = dieAtMark(maker);
+    const hasDied = diesAtMark(maker);
     const uuid = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("the mark", died, 10 * HOUR_MS);
+    await world.runUntil("the mark", hasDied, 10 * HOUR_MS);
     taker.crash();
     const chain = world.accountChain(ETH);
     const claims = (): readonly { readonly txid: string; readonly raw: string }[] =>

@@ -7,6 +7,7 @@ import { onMined, onSend, send } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, USDT_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { diesOnceAfter } from "./crashPoint.ts";
 
 const SEED = 20_261_123;
 const TIMEOUT_MS = 120_000;
@@ -22,12 +23,7 @@ async function open(): Promise<void> {
 
 /** Its process ends once, as soon as such a transaction is stored as signed, before any of it leaves. */
 function dieOnceSigned(node: SimNode, slot: Slot): void {
-  let died = false;
-  node.storeFault = (_uuid, { event }) => {
-    if (died || event.type !== "tx_signed" || event.slot !== slot) return undefined;
-    died = true;
-    return "crash_after";
-  };
+  diesOnceAfter(node, (event) => event.type === "tx_signed" && event.slot === slot);
 }
 
 test.each([

@@ -6,6 +6,7 @@ import { onSend, send } from "./accountMeddling.ts";
 import { audit } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { diesAtMark, diesOnceAfter } from "./crashPoint.ts";
 
 const SEED = 20_261_124;
 const TIMEOUT_MS = 120_000;
@@ -146,12 +147,7 @@ test.each([
     t = await accountWorld({ seed: SEED, pollMs: 15_000 });
     before = books(t);
     const { maker, world } = t;
-    let died = false;
-    maker.storeFault = (_uuid, { event }) => {
-      if (died || isDisabled || event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return undefined;
-      died = true;
-      return "crash_after";
-    };
+    diesOnceAfter(maker, (event) => !isDisabled && event.type === "tx_signed" && event.slot === "takerPaymentSpend");
     const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
     maker.onEvent = (event) => {
       if (event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
@@ -316,14 +312,9 @@ async function diedAtMark(rel: Ticker): Promise<{ readonly uuid: string; readonl
   before = books(t);
   const sent: SignedEvmTx[] = [];
   onSend(t.maker, "claim", (claim) => sent.push(claim), "before", 100);
-  let died = false;
-  t.maker.storeFault = (_uuid, { event }) => {
-    if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
-    died = true;
-    return "crash_after";
-  };
+  const hasDied = diesAtMark(t.maker);
   const uuid = await match(t, UTXO, rel, "4", "0.5");
-  await t.world.runUntil("the mark", () => died, HOUR_MS);
+  await t.world.runUntil("the mark", hasDied, HOUR_MS);
   return { uuid, sent };
 }
 

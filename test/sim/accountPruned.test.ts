@@ -6,6 +6,7 @@ import { onSend } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { diesAtMark } from "./crashPoint.ts";
 
 const SEED = 20_261_123;
 const MINUTE_MS = 60_000;
@@ -170,14 +171,9 @@ test(
   async () => {
     await open();
     const { maker, taker, world } = t;
-    let died = false;
-    maker.storeFault = (_uuid, { event }) => {
-      if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
-      died = true;
-      return "crash_after";
-    };
+    const hasDied = diesAtMark(maker);
     const uuid = await match(t, ETH, UTXO, "4", "0.5");
-    await world.runUntil("the mark", () => died, HOUR_MS);
+    await world.runUntil("the mark", hasDied, HOUR_MS);
     taker.crash();
     await world.advance(5 * HOUR_MS);
     const claim = maker.events(uuid).flatMap((e) => (e.type === "tx_signed" && e.slot === "takerPaymentSpend" ? [e.raw] : []));

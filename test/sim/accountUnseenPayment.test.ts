@@ -6,6 +6,7 @@ import { books, outcomes } from "./accountAudit.ts";
 import { audit } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { diesOnceAfter } from "./crashPoint.ts";
 
 const TIMEOUT_MS = 120_000;
 const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
@@ -31,14 +32,9 @@ async function diedAt(
   t = await accountWorld({ seed: 20_261_129, pollMs: 15_000 });
   const { maker, taker, world } = t;
   const before = books(t);
-  let died = false;
-  taker.storeFault = (_uuid, { event }) => {
-    if (died || !isAt(step, event)) return undefined;
-    died = true;
-    return "crash_after";
-  };
+  const hasDied = diesOnceAfter(taker, (event) => isAt(step, event));
   const uuid = await match(t, UTXO, ETH, "4", "0.5");
-  await world.runUntil("the mark", () => died, HOUR_MS);
+  await world.runUntil("the mark", hasDied, HOUR_MS);
   maker.crash();
   const own = [...maker.events(uuid), ...taker.events(uuid)].flatMap((e) => ownTxOf(e) ?? []);
   const idOf = (slot: string): string => own.find((tx) => tx.slot === slot)?.txid ?? "";

@@ -1,5 +1,6 @@
+import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
-import type { Role } from "../../src/core/swap/events.ts";
+import type { Role, SwapEvent } from "../../src/core/swap/events.ts";
 import { isOver } from "./audit.ts";
 import type { TradingWorld } from "./trade.ts";
 
@@ -13,6 +14,21 @@ export type CrashPoint = {
   /** Whether its data is lost meanwhile, but for the copies of its open swaps. */
   readonly losesData?: boolean;
 };
+
+/** The node dies once, right after it has stored the first such event. @returns whether it has */
+export function diesOnceAfter(node: SimNode, isIt: (event: SwapEvent) => boolean): () => boolean {
+  let hasDied = false;
+  node.storeFault = (_uuid, { event }) => {
+    if (hasDied || !isIt(event)) return undefined;
+    hasDied = true;
+    return "crash_after";
+  };
+  return () => hasDied;
+}
+
+/** A maker dies once, right after the mark of its claim is stored. @returns whether it has */
+export const diesAtMark = (maker: SimNode): (() => boolean) =>
+  diesOnceAfter(maker, (event) => event.type === "tx_attempted" && event.slot === "takerPaymentSpend");
 
 /** Time in which a handshake has either stored its swap on both sides or never will. */
 export const MATCHED_MS = 120_000;
