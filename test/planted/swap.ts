@@ -521,6 +521,13 @@ export const SWAP: readonly PlantedBug[] = [
     GUARDED_TEST,
   ),
   bug(
+    "a claim is signed without another look at the payment",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "(await theirPaymentUnsafe(task, s)) ?? whyNotClaim(task, s)",
+    "whyNotClaim(task, s)",
+    "test/swap/interruptions.test.ts",
+  ),
+  bug(
     "a refund leaves while the claim waits in a block for its depth",
     "src/app/swap/duties/claimAndRefund.ts",
     "  if (!own[slot]?.attempted) return false;\n",

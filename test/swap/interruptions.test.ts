@@ -201,7 +201,8 @@ test("the maker signs no claim of a payment that a reorg takes in the moment it 
   world.mine("BBB");
   await world.until("the reorg", () => isTaken);
   await world.advance(20);
-  expect(await signed(world.maker, uuid, "takerPaymentSpend")).toEqual([]);
+  const { facts, refund } = await world.maker.state(uuid);
+  expect([await signed(world.maker, uuid, "takerPaymentSpend"), facts.takerPayment?.block ?? null, refund]).toEqual([[], null, null]);
   for (let i = 0; i < 6; i++) {
     await world.advance(20);
     world.mine("BBB");
