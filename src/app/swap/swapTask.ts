@@ -87,7 +87,7 @@ export class SwapTask {
   claimReservation: Reservation | null = null;
   /** Last refusal by a backend or a peer, for the log and for the reasons of what follows from it; not part of the state. */
   lastTrouble: string | null = null;
-  /** Txids of the own payment and of the versions of the own claim that a backend took in this run: with a full disk no index shows them. */
+  /** Txids of the versions of the own claim that a backend took in this run: with a full disk no index shows them. */
   readonly taken = new Set<string>();
   #troubleLoggedMs = Number.NEGATIVE_INFINITY;
   /** What a chain knows and cannot show, for the status; null: nothing. */

@@ -52,7 +52,7 @@ async function whyNotClaim(task: SwapTask, signal: AbortSignal): Promise<string 
 
 /** Why the chain would carry no claim out now; null: it would, or nobody says. */
 async function whyRefused(task: SwapTask, signal: AbortSignal): Promise<string | null> {
-  return (await task.coin("taker").prepareToSpend(contractOf(task.state, "takerPayment"), signal)) ?? null;
+  return task.coin("taker").prepareToSpend(contractOf(task.state, "takerPayment"), signal);
 }
 
 /** Why a claim would come into no block soon; null when it would. */

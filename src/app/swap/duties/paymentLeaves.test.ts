@@ -24,8 +24,6 @@ type Case = {
   readonly isKnown?: boolean;
   /** It is in a block, as they show it, which somebody denies. */
   readonly isDoubted?: boolean;
-  /** A backend took it in this run. */
-  readonly wasTaken?: boolean;
   /** The chain on which what the payment is for is. */
   readonly otherState?: string;
   /** The chain has the dex fee that the maker was told of. */
@@ -51,7 +49,6 @@ function given({
   chainSec = 0,
   isKnown = false,
   isDoubted = false,
-  wasTaken = false,
   isBuiltOnFee = true,
   otherState = "ready",
   hasFee = true,
@@ -75,8 +72,7 @@ function given({
   const terms = { ...swapTerms(role, { myMakerCoinPub: KEY, myTakerCoinPub: KEY }), dexFeePubkey: "02" };
   const state = { own, facts: { ...known, ...facts }, received: { fee }, terms, negotiated: NEGOTIATED };
   const deps = role === "maker" ? { makerCoin: coin, takerCoin: other } : { makerCoin: other, takerCoin: coin };
-  const taken = new Set(wasTaken ? ["payment"] : []);
-  const told = { taken, lastTimeOf: () => NOT_AFTER, covered: new Set(isCovered ? ["maker"] : []), doubted: { has: () => isDoubted } };
+  const told = { covered: new Set(isCovered ? ["maker"] : []), doubted: { has: () => isDoubted } };
   const coinOf = (side: string) => (side === role ? coin : other);
   return { state, deps, ...told, coin: coinOf, times, nowSec: () => nowSec } as unknown as SwapTask;
 }
@@ -118,7 +114,6 @@ test.each<readonly [string, Case, readonly string[]]>([
     {
       own: { fee, takerPayment: payment },
       facts: { makerPayment: undefined, takerPayment: { txid: "payment", block: null } },
-      wasTaken: true,
     },
     [],
   ],

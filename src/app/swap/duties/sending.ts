@@ -98,7 +98,7 @@ export class Sending {
     this.#pause.offered();
     if (outcome.kind === "accepted" || outcome.kind === "already_known") {
       this.#isRefused = false;
-      if (slot === ownPayment(task.state.terms.role) || slot === ownClaim(task.state.terms.role)) task.taken.add(txid);
+      if (slot === ownClaim(task.state.terms.role)) task.taken.add(txid);
       // What comes after the end of a swap that came to nothing is no part of its story.
       if (!task.state.facts[slot] && !isOverForGood(task.state)) await noteSeen(task, { slot, txid, raw, block: null });
       return;
