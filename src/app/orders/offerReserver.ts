@@ -72,7 +72,7 @@ export class OfferReserver {
     this.#full.clear();
   }
 
-  /** Grows with all that could not be had in the present round. */
+  /** What could not be had; only by how much it grows within a round means anything. */
   get refusals(): number {
     return this.#unfunded + this.#shareless.size;
   }
