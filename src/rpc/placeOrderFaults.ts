@@ -92,6 +92,11 @@ const faults = (words: Words): FaultTable<PlaceOrderFailure> => ({
     when: "A coin of the pair is marked `wallet_only`.",
     text: ({ ticker }) => `'${ticker}' is a wallet only asset and can't be used in orders.`,
   },
+  OneChain: {
+    http: 400,
+    when: "Both are tickers of one chain (LTC and LTC-segwit): no order book shows such a pair.",
+    text: ({ base, rel }) => `${base} and ${rel} are one coin with two kinds of addresses: move it with withdraw`,
+  },
   PriceTooLow: {
     http: 400,
     when: "`price` is below the least price.",

@@ -35,6 +35,13 @@ export const ORDERS: readonly PlantedBug[] = [
     LIFE_TEST,
     MATCHING_TEST,
   ),
+  bug(
+    "a coin is offered for itself under its other ticker",
+    "src/core/order/orderRules.ts",
+    "(base.orderbookTicker ?? pair.base) === (rel.orderbookTicker ?? pair.rel)",
+    "pair.base === pair.rel",
+    "src/core/order/orderRules.test.ts",
+  ),
   bug("one request is reserved for twice", MAKER, 'if (order.matches.has(takerOrderUuid)) return err("AlreadyMatched");', "", LIFE_TEST),
   bug("anybody may connect to a taker's match", MAKER, 'if (match.taker !== sender) return err("NotTheTaker");', "", LIFE_TEST),
   bug(

@@ -343,7 +343,8 @@ test("an order takes part in a bounded number of handshakes at once, however sma
 });
 
 test.each(["base", "rel"] as const)("a coin that is only a wallet is named, as %s too", (side) => {
-  const coins = { base: { walletOnly: side === "base" }, rel: { walletOnly: side === "rel" } };
+  const coin = (walletOnly: boolean) => ({ walletOnly, orderbookTicker: null, spendsFrom: "contract" as const });
+  const coins = { base: coin(side === "base"), rel: coin(side === "rel") };
   const pair = { base: "AAA", rel: "BBB" };
   expect(checkPairCoins(pair, coins, "base")).toEqual({ ok: false, error: { kind: "WalletOnly", ticker: pair[side] } });
 });

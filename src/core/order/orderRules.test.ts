@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { decimal, rational } from "../money/rational.ts";
-import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderNumbers } from "./orderRules.ts";
+import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderNumbers, type PairCoin } from "./orderRules.ts";
 
 const numbers = (over: Partial<Record<"price" | "volume" | "minVolume", string>> = {}): OrderNumbers => ({
   price: decimal(over.price ?? "0.9"),
@@ -47,19 +47,30 @@ test("setprice has no price floor above zero", () => {
   expect(checkMakerNumbers(numbers({ price: "0.000000001", volume: "1000000" })).ok).toBe(true);
 });
 
-const coin = { walletOnly: false };
+const coin: PairCoin = { walletOnly: false, orderbookTicker: null, spendsFrom: "contract" };
+const walletOnly: PairCoin = { ...coin, walletOnly: true };
 test("the coin reported missing first is the one asked for first; wallet-only comes after activity", () => {
   const pair = { base: "A", rel: "B" };
   const neither = { base: undefined, rel: undefined };
   expect(checkPairCoins(pair, neither, "rel")).toEqual({ ok: false, error: { kind: "CoinNotActive", side: "rel", ticker: "B" } });
   expect(checkPairCoins(pair, neither, "base")).toEqual({ ok: false, error: { kind: "CoinNotActive", side: "base", ticker: "A" } });
-  expect(checkPairCoins(pair, { base: { walletOnly: true }, rel: undefined }, "base")).toEqual({
+  expect(checkPairCoins(pair, { base: walletOnly, rel: undefined }, "base")).toEqual({
     ok: false,
     error: { kind: "CoinNotActive", side: "rel", ticker: "B" },
   });
-  expect(checkPairCoins(pair, { base: coin, rel: { walletOnly: true } }, "base")).toEqual({
+  expect(checkPairCoins(pair, { base: coin, rel: walletOnly }, "base")).toEqual({
     ok: false,
     error: { kind: "WalletOnly", ticker: "B" },
   });
   expect(checkPairCoins(pair, { base: coin, rel: coin }, "base")).toEqual({ ok: true, value: { base: coin, rel: coin } });
+});
+
+test("two tickers of one UTXO chain are no pair; tokens of one name on two chains are", () => {
+  const segwit: PairCoin = { ...coin, orderbookTicker: "LTC" };
+  const refusal = (base: string, rel: string) => ({ ok: false, error: { kind: "OneChain", base, rel } });
+  expect(checkPairCoins({ base: "LTC", rel: "LTC-segwit" }, { base: coin, rel: segwit }, "base")).toEqual(refusal("LTC", "LTC-segwit"));
+  expect(checkPairCoins({ base: "LTC-segwit", rel: "LTC" }, { base: segwit, rel: coin }, "rel")).toEqual(refusal("LTC-segwit", "LTC"));
+  expect(checkPairCoins({ base: "DOC", rel: "LTC-segwit" }, { base: coin, rel: segwit }, "base").ok).toBe(true);
+  const token: PairCoin = { walletOnly: false, orderbookTicker: "USDC", spendsFrom: "account" };
+  expect(checkPairCoins({ base: "USDC-ERC20", rel: "USDC-PLG20" }, { base: token, rel: token }, "base").ok).toBe(true);
 });

@@ -17,6 +17,7 @@ export type OrderRuleError =
   | { readonly kind: "SameCoin"; readonly ticker: string }
   | { readonly kind: "CoinNotActive"; readonly side: "base" | "rel"; readonly ticker: string }
   | { readonly kind: "WalletOnly"; readonly ticker: string }
+  | { readonly kind: "OneChain"; readonly base: string; readonly rel: string }
   | { readonly kind: "PriceTooLow"; readonly price: Rational; readonly required: Rational }
   | { readonly kind: "BaseVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
   | { readonly kind: "RelVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
@@ -33,11 +34,24 @@ export type OrderNumberError = Extract<
   { readonly kind: "PriceTooLow" | "BaseVolumeTooLow" | "RelVolumeTooLow" | "MinVolumeTooLow" | "MaxBelowMin" | "NumberTooLong" }
 >;
 
-export type PairCoin = { readonly walletOnly: boolean };
+/** What the rules ask of a coin; `orderbookTicker` and `spendsFrom` as `TradingCoin` has them. */
+export type PairCoin = {
+  readonly walletOnly: boolean;
+  readonly orderbookTicker: string | null;
+  readonly spendsFrom: "contract" | "account";
+};
 
-/** Both coins usable? `first`: the side whose absence is reported first. Source: reference rpc.md 4.1 rows 3-4, 4.2 rows 2-4. */
+type Pair = { readonly base: string; readonly rel: string };
+
+/** Two tickers of one UTXO chain, LTC and LTC-segwit say: no order book shows such a pair (reference rpc.md 5.2). */
+const isOneChain = (pair: Pair, base: PairCoin, rel: PairCoin): boolean =>
+  base.spendsFrom === "contract" &&
+  rel.spendsFrom === "contract" &&
+  (base.orderbookTicker ?? pair.base) === (rel.orderbookTicker ?? pair.rel);
+
+/** Can orders of both coins be made? `first`: the side whose absence is reported first. Source: reference rpc.md 4.1 rows 3-4, 4.2 rows 2-4. */
 export function checkPairCoins<C extends PairCoin>(
-  pair: { readonly base: string; readonly rel: string },
+  pair: Pair,
   coins: { readonly base: C | undefined; readonly rel: C | undefined },
   first: "base" | "rel",
 ): Result<{ readonly base: C; readonly rel: C }, OrderRuleError> {
@@ -48,6 +62,7 @@ export function checkPairCoins<C extends PairCoin>(
   if (!rel) return missing("rel");
   if (base.walletOnly) return err({ kind: "WalletOnly", ticker: pair.base });
   if (rel.walletOnly) return err({ kind: "WalletOnly", ticker: pair.rel });
+  if (pair.base !== pair.rel && isOneChain(pair, base, rel)) return err({ kind: "OneChain", base: pair.base, rel: pair.rel });
   return ok({ base, rel });
 }
 

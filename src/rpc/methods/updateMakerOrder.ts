@@ -14,6 +14,7 @@ const {
   CoinNotActive: _active,
   WalletOnly: _wallet,
   SameCoin: _same,
+  OneChain: _chain,
   TooManyOrders: _many,
   Internal: _negative,
   ...SHARED_FAULTS

@@ -82,6 +82,8 @@ const { ok, fails } = on("trade");
 const step = (name: string): Entry => ({ on: "trade", step: name });
 
 /** What `buy` and `sell` refuse alike, in the order of reference rpc.md 4.1: each call breaks every later rule too, where one call can. */
+const ONE_CHAIN = "DOC and DOC-2 are one coin with two kinds of addresses: move it with withdraw";
+
 const takerRefusals = (method: "buy" | "sell"): readonly Entry[] => {
   const mine = method === "buy" ? "MARTY" : "DOC";
   const [first, second] = method === "buy" ? ["Rel", "Base"] : ["Base", "Rel"];
@@ -106,6 +108,7 @@ const takerRefusals = (method: "buy" | "sell"): readonly Entry[] => {
       "WalletOnly",
       "'WALLET' is a wallet only asset and can't be used in orders.",
     ),
+    fails(method, { ...order, rel: "DOC-2" }, "OneChain", ONE_CHAIN),
     fails(
       method,
       { ...order, [method === "buy" ? "rel" : "base"]: "KMD" },
@@ -429,6 +432,7 @@ export const ORDER_ROWS: readonly Entry[] = [
   fails("setprice", { ...order, rel: "LTC" }, "CoinNotActive", "Rel coin LTC is not found"),
   fails("setprice", { ...order, base: "WALLET" }, "WalletOnly", "'WALLET' is a wallet only asset and can't be used in orders."),
   fails("setprice", { ...order, rel: "WALLET" }, "WalletOnly", "'WALLET' is a wallet only asset and can't be used in orders."),
+  fails("setprice", { ...order, rel: "DOC-2" }, "OneChain", ONE_CHAIN),
   fails(
     "setprice",
     { ...order, rel: "KMD" },
