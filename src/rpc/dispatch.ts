@@ -145,7 +145,10 @@ export class Dispatcher {
       }
     }
     const method = typeof name === "string" ? this.#o.table.v2.get(name) : undefined;
-    if (!method) return refused("NoSuchMethod", "No such method", id);
+    if (!method) {
+      const otherForm = typeof name === "string" && this.#o.table.flat.has(name) ? flatOnly(name) : undefined;
+      return refused("NoSuchMethod", "No such method", id, otherForm);
+    }
     const outcome = await this.#run(method, request.params ?? null);
     switch (outcome.kind) {
       case "reply":
@@ -214,6 +217,9 @@ const cutShort = (method: string): string =>
 
 const refused = (type: DispatchErrorType, text: string, id: RequestId, data?: unknown, path = "dispatcher"): Answer =>
   v2Error({ http: DISPATCH_ERRORS[type].http, text, type, data }, path, id);
+
+const flatOnly = (name: string): string =>
+  `${name} is called in the flat form: its parameters stand beside \`method\`, without \`mmrpc\` and \`params\``;
 
 const invalidRequest = (detail: string, id: RequestId): Answer => refused("InvalidRequest", `Error parsing request: ${detail}`, id, detail);
 

@@ -6,7 +6,7 @@ export const DISPATCH_ERRORS = {
   Banned: { http: 403, when: "Ten wrong passwords came from this address; it is refused for ten minutes." },
   UserpassIsNotSet: { http: 403, when: "`userpass` is missing." },
   UserpassIsInvalid: { http: 403, when: "`userpass` is wrong; `error_data` has the attempts left." },
-  NoSuchMethod: { http: 400, when: "There is no such method in this form." },
+  NoSuchMethod: { http: 400, when: "There is no such method in this form; `error_data` says so of one that is called in the flat form." },
   NoKeys: { http: 500, when: "The node was started without keys, and the method needs some." },
   Timeout: {
     http: 408,

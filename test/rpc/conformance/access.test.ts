@@ -51,7 +51,9 @@ test.each(only("flat"))(
   async (method) => {
     const call = { mmrpc: "2.0", userpass: PASSWORD, method: method.name, id: 3 };
     const inside = await send(server, JSON.stringify({ ...call, params: exampleOf(method) }));
-    expect([inside.status, JSON.parse(inside.text)]).toMatchObject([400, { error: "No such method", error_type: "NoSuchMethod", id: 3 }]);
+    const error_data = `${method.name} is called in the flat form: its parameters stand beside \`method\`, without \`mmrpc\` and \`params\``;
+    const reply = { error: "No such method", error_type: "NoSuchMethod", error_data, id: 3 };
+    expect([inside.status, JSON.parse(inside.text)]).toMatchObject([400, reply]);
     const beside = await send(server, JSON.stringify({ ...call, some_key: 1 }));
     expect([beside.status, JSON.parse(beside.text)]).toMatchObject([400, { error_type: "InvalidRequest", id: 3 }]);
   },
