@@ -15,8 +15,9 @@ import type { AccountChain, NodeHealth } from "../ports/accountChain.ts";
 import { Aborted } from "../ports/clock.ts";
 import { coinsApi } from "./coinsApi.ts";
 
-const SWAPS_AT = checksumAddress(addressFromBytes(new Uint8Array(20).fill(0x24)));
 const contractOf = (byte: number) => addressFromBytes(new Uint8Array(20).fill(byte));
+const SWAPS_AT = checksumAddress(contractOf(0x24));
+const NO_CONTRACT_AT = checksumAddress(contractOf(0x25));
 const token = (coin: string, byte: number) => ({
   ...{ coin, mm2: 1, decimals: 6 },
   protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${contractOf(byte)}` } },
@@ -44,6 +45,7 @@ const FOREIGN: NodeHealth = {
 function accountChain(nodes: () => Nodes): FakeAccountChain {
   const chain = new FakeAccountChain();
   for (const byte of [0x11, 0x22]) chain.tokenBalances.set(contractOf(byte), 500n);
+  chain.swapContracts = new Set([contractOf(0x24)]);
   const told = chain.tokensDecimals.bind(chain);
   const tokensDecimals: AccountChain["tokensDecimals"] = async (tokens, until) => {
     if (nodes() === "are away") return err({ kind: "Unreachable", message: "no node answers" });
@@ -210,4 +212,20 @@ test.each([
   now = await run();
   expect(now.there()).toBe("(ETH) (USED)");
   expect(await now.api.enable(request(coin), signal)).toMatchObject({ ok: true });
+});
+
+test.each([
+  ["ETH", { swapContract: NO_CONTRACT_AT }],
+  ["ETH", { fallbackSwapContract: NO_CONTRACT_AT }],
+  ["USED", { swapContract: NO_CONTRACT_AT }],
+])("%s that stayed for swaps is not enabled with %j where the chain has no contract", async (coin, nodes) => {
+  const { first, run, request } = node(new Set(["USED"]));
+  let now = await first();
+  await now.api.disable("ETH", true);
+  expect(await now.api.enable(request(coin, nodes), signal)).toMatchObject(err({ kind: "ChainMismatch", coin }));
+  expect(now.there()).toBe("(ETH) (USED)");
+  expect(await now.api.enable(request(coin), signal)).toMatchObject({ ok: true });
+  await now.end();
+  now = await run();
+  expect(now.there()).toBe(coin === "ETH" ? "ETH (USED)" : "(ETH) USED");
 });

@@ -785,8 +785,15 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for swaps is enabled without a swap contract, with which no start opens it",
     "src/app/coin/evm/evmCoins.ts",
-    "return contracts.ok ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : contracts.error;",
-    "return contracts ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : null;",
+    "if (!contracts.ok) return contracts.error;",
+    "if (!contracts.ok) return null;",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
+    "a coin that stayed for swaps is enabled with another swap contract that nobody looked for",
+    "src/app/coin/evm/evmCoins.ts",
+    "const checked = await checkContracts(ticker, account.chain, others, signal);",
+    "const checked = ok(others);",
     "src/main/tokensAside.test.ts",
   ),
   bug(

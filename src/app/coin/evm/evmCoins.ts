@@ -145,7 +145,12 @@ export class EvmCoins {
     const refused = ticker === platform.value.ticker ? badUrls(nodes.urls) : null;
     if (refused !== null) return { kind: "BadAccountNodes", reason: refused };
     const contracts = readContracts(spec, nodes);
-    return contracts.ok ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : contracts.error;
+    if (!contracts.ok) return contracts.error;
+    const { swap, fallback } = contracts.value;
+    const known = [spec.swapContract, spec.fallbackSwapContract];
+    const others = [swap, fallback].filter((contract) => !known.includes(contract));
+    const checked = await checkContracts(ticker, account.chain, others, signal);
+    return checked.ok ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : checked.error;
   }
 
   async #useNodes(
@@ -254,10 +259,8 @@ export class EvmCoins {
   ): Promise<Result<EvmCoin, EvmEnableError>> {
     const { chain, address } = account;
     const { ticker, asset } = kind;
-    for (const contract of [contracts.swap, contracts.fallback]) {
-      const checked = contract === null ? null : await chain.checkSwapContract(contract, signal);
-      if (checked && !checked.ok) return chainFault(ticker, checked.error);
-    }
+    const checked = await checkContracts(ticker, chain, [contracts.swap, contracts.fallback], signal);
+    if (!checked.ok) return checked;
     let { decimals } = kind;
     if (asset.kind === "token") {
       const told = await chain.tokenDecimals(asset.contract, signal);
@@ -356,6 +359,19 @@ function chainFault(coin: string, fault: { readonly kind: string; readonly messa
   const message = fault.message.replace(/\.$/, "");
   const isOfNodes = fault.kind === "Unreachable" || fault.kind === "Refused";
   return isOfNodes ? err({ kind: "DaemonFailed", coin, message }) : mismatch(coin, message);
+}
+
+async function checkContracts(
+  ticker: string,
+  chain: AccountChain,
+  contracts: readonly (EvmAddress | null)[],
+  signal: AbortSignal,
+): Promise<Result<undefined, EvmEnableError>> {
+  for (const contract of contracts) {
+    const checked = contract === null ? null : await chain.checkSwapContract(contract, signal);
+    if (checked && !checked.ok) return chainFault(ticker, checked.error);
+  }
+  return ok(undefined);
 }
 
 /** The contracts a request names; a coin that may trade needs the first (rpc.md 5.1). */
