@@ -551,6 +551,20 @@ export const NETWORK: readonly PlantedBug[] = [
     HOUSE_TEST,
   ),
   bug(
+    "hundreds of peers that read nothing fill the memory of a node with answers",
+    "src/adapters/libp2p/unreadBytes.ts",
+    "    if (total <= this.#limit) return;\n    for (const",
+    "    if (total >= 0) return;\n    for (const",
+    "src/adapters/libp2p/unreadStreams.test.ts",
+  ),
+  bug(
+    "peers that read slowly are left for one that reads nothing",
+    "src/adapters/libp2p/unreadBytes.ts",
+    "lines.sort((a, b) => b.bytes - a.bytes)",
+    "lines.sort((a, b) => a.bytes - b.bytes)",
+    "src/adapters/libp2p/unreadStreams.test.ts",
+  ),
+  bug(
     "a peer fills the memory of a node with pings",
     "src/adapters/libp2p/pings.ts",
     "        if (credit.take(this.#clock.nowMs())) continue;\n",

@@ -4,6 +4,7 @@ import type { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { MuxerFloods } from "./muxerFloods.ts";
 import { PendingInbound } from "./pendingInbound.ts";
+import { MAX_UNREAD_IN_ALL, UnreadBytes } from "./unreadBytes.ts";
 
 const MAX_STREAMS = 512;
 /** Bytes a peer may send on one stream before they are read; the library gives up a stream at 4 MiB. */
@@ -32,6 +33,8 @@ export type Libp2pOptions = {
   readonly websocket?: boolean;
   /** Peers there may be, in and out; default 512. */
   readonly maxPeers?: number;
+  /** Bytes that may wait for all peers together to read them; default 256 MiB. */
+  readonly maxUnreadBytes?: number;
 };
 
 /** A configured libp2p, not started. */
@@ -53,6 +56,7 @@ export async function createNode(options: Libp2pOptions, clock: Clock): Promise<
   ]);
   const pending = new PendingInbound();
   const floods = new MuxerFloods(clock);
+  const unread = new UnreadBytes(clock, options.maxUnreadBytes ?? MAX_UNREAD_IN_ALL);
   const muxers = yamux({
     maxInboundStreams: MAX_STREAMS,
     maxOutboundStreams: MAX_STREAMS,
@@ -68,7 +72,7 @@ export async function createNode(options: Libp2pOptions, clock: Clock): Promise<
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
     connectionEncrypters: [bounded(noise(), floods)],
-    streamMuxers: [() => floods.limited(muxers())],
+    streamMuxers: [() => unread.limited(floods.limited(muxers()))],
     connectionMonitor: { enabled: false },
     connectionGater: {
       denyInboundConnection(connection) {
@@ -99,6 +103,7 @@ export async function createNode(options: Libp2pOptions, clock: Clock): Promise<
     parseAddress: (address) => multiaddr(address),
     async stop() {
       pending.close();
+      unread.close();
       await libp2p.stop();
     },
   };

@@ -104,7 +104,11 @@ test("of what comes on a stream that is only written to nothing is kept, and it 
 type Below = {
   readonly muxer: {
     sendPing(id: number): void;
-    readonly maConn: { readonly stream: { readonly socket: Socket }; readonly writeBuffer: { byteLength: number } };
+    readonly maConn: {
+      readonly stream: { readonly socket: Socket };
+      readonly writeBuffer: { byteLength: number };
+      send(bytes: Uint8Array): boolean;
+    };
   };
 };
 
@@ -127,5 +131,36 @@ test("a peer that reads nothing is left when six megabytes of answers wait for i
     expect(most).toBeLessThan(7_000_000);
   } finally {
     await stop();
+  }
+});
+
+test("of many peers that read nothing those are left for whom most waits, once too much waits for all of them", async () => {
+  const node = (listen: readonly string[], maxUnreadBytes: number) =>
+    createNode({ identitySeed: new Secret(rng.bytes(32)), listen, maxUnreadBytes }, clock);
+  const ours = await node(["/ip4/127.0.0.1/tcp/0"], 3_000_000);
+  const rogues = await Promise.all(Array.from({ length: 3 }, () => node([], 1_000_000_000)));
+  try {
+    await Promise.all([ours, ...rogues].map(({ libp2p }) => libp2p.start()));
+    const lines: { readonly muxer: Below["muxer"]; readonly connection: Connection }[] = [];
+    for (const rogue of rogues) {
+      const there: Connection = await rogue.libp2p.dial(rogue.parseAddress(String(ours.libp2p.getMultiaddrs()[0])));
+      (there as unknown as Below).muxer.maConn.stream.socket.pause();
+      await expect.poll(() => ours.libp2p.getConnections().length).toBe(lines.length + 1);
+      const connection = ours.libp2p.getConnections().find(({ remotePeer }) => remotePeer.equals(rogue.libp2p.peerId));
+      if (!connection) throw new Error("not connected");
+      lines.push({ connection, muxer: (connection as unknown as Below).muxer });
+    }
+    // The first megabytes are in the sockets.
+    const wanted = [2_500_000, 300_000, 400_000];
+    for (const [i, { connection, muxer }] of lines.entries()) {
+      while (connection.status === "open" && muxer.maConn.writeBuffer.byteLength < (wanted[i] ?? 0)) {
+        muxer.maConn.send(new Uint8Array(50_000));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    const open = () => lines.map(({ connection }) => connection.status === "open");
+    await expect.poll(open, { timeout: 5_000 }).toEqual([false, true, true]);
+  } finally {
+    await Promise.all([ours, ...rogues].map((one) => one.stop()));
   }
 });
