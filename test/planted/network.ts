@@ -551,6 +551,27 @@ export const NETWORK: readonly PlantedBug[] = [
     HOUSE_TEST,
   ),
   bug(
+    "some addresses that connect as fast as they can have a seed do nothing but handshakes",
+    "src/adapters/libp2p/createNode.ts",
+    'if (side === "secureInbound" && !handshakes.begin(host)) throw new Error("too many handshakes");',
+    'if (side === "secureInbound") handshakes.begin(host);',
+    "src/adapters/libp2p/handshakes.test.ts",
+  ),
+  bug(
+    "addresses that connect again and again keep new ones out of a seed",
+    "src/adapters/libp2p/handshakes.ts",
+    "const isRecent = lastMs !== null && Math.abs(nowMs - lastMs) < RECENT_MS;",
+    "const isRecent = lastMs !== null && Math.abs(nowMs - lastMs) < 0;",
+    "src/adapters/libp2p/handshakes.test.ts",
+  ),
+  bug(
+    "one address begins as many handshakes as all together may",
+    "src/adapters/libp2p/handshakes.ts",
+    "if (!credit.take(nowMs)) return false;",
+    "credit.take(nowMs);",
+    "src/adapters/libp2p/handshakes.test.ts",
+  ),
+  bug(
     "hundreds of peers that read nothing fill the memory of a node with answers",
     "src/adapters/libp2p/unreadBytes.ts",
     "    if (total <= this.#limit) return;\n    for (const",

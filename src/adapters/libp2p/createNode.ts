@@ -2,6 +2,7 @@ import type { Server } from "node:net";
 import type { Libp2p } from "libp2p";
 import type { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { Handshakes } from "./handshakes.ts";
 import { MuxerFloods } from "./muxerFloods.ts";
 import { PendingInbound } from "./pendingInbound.ts";
 import { MAX_UNREAD_IN_ALL, UnreadBytes } from "./unreadBytes.ts";
@@ -71,7 +72,7 @@ export async function createNode(options: Libp2pOptions, clock: Clock): Promise<
     privateKey: await generateKeyPairFromSeed("Ed25519", options.identitySeed.reveal()),
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
-    connectionEncrypters: [bounded(noise(), floods)],
+    connectionEncrypters: [bounded(noise(), floods, new Handshakes(clock))],
     streamMuxers: [() => unread.limited(floods.limited(muxers()))],
     connectionMonitor: { enabled: false },
     connectionGater: {
@@ -121,15 +122,17 @@ type EncrypterFactory = ReturnType<typeof import("@libp2p/noise")["noise"]>;
 type Addressed = { readonly remoteAddr: unknown };
 
 /** To everything a peer sends, the multiplexer answers something: for one that does not read the library would keep all of it. */
-function bounded(factory: EncrypterFactory, floods: MuxerFloods): EncrypterFactory {
+function bounded(factory: EncrypterFactory, floods: MuxerFloods, handshakes: Handshakes): EncrypterFactory {
   return (components) => {
     const encrypter = factory(components);
     for (const side of ["secureInbound", "secureOutbound"] as const) {
       const secure = encrypter[side].bind(encrypter);
       encrypter[side] = async (connection, options) => {
+        const [host] = hostAndPort(String((connection as unknown as Addressed).remoteAddr));
+        if (side === "secureInbound" && !handshakes.begin(host)) throw new Error("too many handshakes");
         const secured = await secure(connection, options);
         secured.connection.maxWriteBufferLength = MAX_UNREAD_BYTES;
-        floods.isFrom(secured.connection, hostAndPort(String((connection as unknown as Addressed).remoteAddr))[0]);
+        floods.isFrom(secured.connection, host);
         return secured;
       };
     }
