@@ -288,9 +288,12 @@ describe.skipIf(noAnvil)(`the wallet on an account chain over anvil${noAnvilReas
       expect(reply).toMatchObject({ error_type: error });
       expect(await ask(node, "my_balance", { coin: "ETH" })).toEqual({ error: "No such coin: ETH" });
       expect(await ask(node, "my_balance", { coin: "TEST-ERC20" })).toMatchObject({ coin: "TEST-ERC20" });
-      // It is there, and is not opened anew: an address without the swap contract would be refused.
+      // An address without the swap contract is refused.
       const other = { ...nodes(), swap_contract_address: checksumAddress(token) };
-      expect(await ask(node, "enable", { coin: "ETH", ...other })).toMatchObject({ result: "success" });
+      expect(await ask(node, "enable", { coin: "ETH", ...other })).toMatchObject({ error: expect.stringContaining("not a swap contract") });
+      // It is there, and is not opened anew: the confirmations would be others.
+      const again = await ask(node, "enable", { coin: "ETH", ...nodes(), required_confirmations: 7 });
+      expect(again).toMatchObject({ result: "success", required_confirmations: 3 });
     }
     const { reply } = await node.v2("enable_eth_with_tokens", { ...params, erc20_tokens_requests: [] });
     expect(reply).toMatchObject({ error_type: "PlatformIsAlreadyActivated" });

@@ -1660,10 +1660,24 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/otherDaemon.test.ts",
   ),
   bug(
+    "a coin that is disabled closes under swaps that have ended and may change yet",
+    "src/app/coin/coinRegistry.ts",
+    "(!used && all.some((one) => this.#isNeeded(one)));",
+    "(!used && all.length === 0);",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin that stayed for ended swaps is not scanned anew, nor goes over to another daemon, when it is enabled again",
+    "src/app/coin/coinRegistry.ts",
+    "if (back && !before && !aside && this.#isForEndedAlone(back)) {",
+    "if (back && before && !aside && this.#isForEndedAlone(back)) {",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
     "a coin that was put aside is closed at a start though its swap has ended only just, and may change yet",
     "src/app/coin/coinRegistry.ts",
-    " || this.#deps.isWatched(ticker)) return false;",
-    ") return false;",
+    "return this.#inUse(ticker, []) !== null || this.#deps.isWatched(ticker);",
+    "return this.#inUse(ticker, []) !== null;",
     "test/swap/asideUntilSettled.test.ts",
   ),
   bug(
@@ -1732,8 +1746,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were there before go with a platform coin whose others are refused",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])",
-    "if (this.#inUse(ticker, [])",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#isNeeded(ticker)) return false;",
+    "if (this.#isNeeded(ticker)) return false;",
     "test/evm/walletRpc.test.ts",
   ),
   bug(
@@ -1746,8 +1760,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin put aside closes under the swaps that need it",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])",
-    "if (this.#shelf.tokensOf(coin).length > 0",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#isNeeded(ticker)) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0) return false;",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

@@ -87,6 +87,7 @@ async function registry(
   cancelOrdersOf: () => Promise<readonly string[]>,
   users: () => Users,
   chain: (source: ChainSource) => OpenedChain = () => new StillChain("DOC"),
+  isWatched: () => boolean = () => false,
 ) {
   const entry = parseCoinEntry(DOC);
   const { node } = nodeKeys(new Secret("registry test"), false);
@@ -103,7 +104,7 @@ async function registry(
     prepare: () => undefined,
     beforeClose: () => closing,
     usersOf: users,
-    isWatched: () => false,
+    isWatched,
     cancelOrdersOf,
   });
   const request = { coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
@@ -249,6 +250,32 @@ test("a platform coin whose tokens are refused was never there for trades, and i
   const done = await enableWithTokens(coins, request, tokens, new AbortController().signal);
   expect(done).toEqual({ ok: false, error: { of: "tokens", error: { kind: "TokenConfigIsNotFound", ticker: "NONE" } } });
   expect([seen, coins.running("DOC"), cancelled]).toEqual([[undefined], undefined, 1]);
+});
+
+test("a coin whose swaps have ended and may change yet stays for them, by force or not, and goes once they cannot", async () => {
+  for (const force of [false, true]) {
+    let isWatched = true;
+    let opened = 0;
+    const open = () => {
+      opened++;
+      return new StillChain("DOC");
+    };
+    const { coins, enable } = await registry(
+      async () => [],
+      () => NOBODY,
+      open,
+      () => isWatched,
+    );
+    expect(await coins.disable("DOC", force)).toEqual(ok({ cancelledOrders: [], passivized: true, tokens: [], kept: ["DOC"] }));
+    expect([coins.active("DOC"), coins.running("DOC")?.ticker]).toEqual([undefined, "DOC"]);
+    expect(await coins.disableAwaited("DOC", [], force)).toMatchObject(ok({ passivized: true, kept: ["DOC"] }));
+    // What is asked for now counts: a start that comes back for swaps changes nothing, another client may want it scanned anew.
+    expect([(await enable(true)).ok, opened]).toEqual([true, 1]);
+    expect([(await enable()).ok, opened]).toEqual([true, 2]);
+    isWatched = false;
+    expect(await coins.disable("DOC", force)).toMatchObject(ok({ passivized: false, kept: [] }));
+    expect(coins.running("DOC")).toBeUndefined();
+  }
 });
 
 test("no order can be placed on a coin that is being disabled, and it is disabled once", async () => {

@@ -82,6 +82,13 @@ export class CoinRegistry {
     if (!entry) return err({ kind: "ProtocolMissing", coin: ticker });
     const back = this.#shelf.coins.get(ticker);
     const before = this.#shelf.unseen.get(ticker);
+    if (back && !before && !aside && this.#isForEndedAlone(back)) {
+      this.#shelf.opening.set(ticker, null);
+      return this.#noted(
+        [ticker],
+        withParents([signal, this.#stopping.signal], (s) => this.#openInstead(entry, back, request, s)),
+      );
+    }
     if (back?.family === "account") {
       this.#shelf.opening.set(ticker, null);
       return this.#noted(
@@ -222,6 +229,27 @@ export class CoinRegistry {
     }
   }
 
+  /**
+   * Whether it was put aside for swaps and none goes on: those that have ended and may change yet can do without it for a while. A platform coin
+   * may have been put aside for tokens.
+   */
+  #isForEndedAlone(coin: ActiveCoin): boolean {
+    const { ticker, family } = coin;
+    const isForSwaps = family === "utxo" || (this.#deps.isWatched(ticker) && this.#shelf.tokensOf(coin).length === 0);
+    return isForSwaps && this.#shelf.passive.has(ticker) && this.#inUse(ticker, []) === null;
+  }
+
+  /** All of the request counts, as of one for a coin that is not there: whoever disabled it may want it over another backend, or scanned anew. */
+  async #openInstead(
+    entry: CoinEntry,
+    back: ActiveCoin,
+    request: EnableRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ActiveCoin, EnableError>> {
+    await this.#take(back);
+    return this.#open(entry, request, false, signal);
+  }
+
   /** A coin that stayed for its swaps is enabled again. */
   async #takeBack(
     entry: CoinEntry,
@@ -272,7 +300,7 @@ export class CoinRegistry {
   async closeAside(ticker: string): Promise<boolean> {
     const coin = this.#shelf.coins.get(ticker);
     if (!coin || !this.#shelf.passive.has(ticker) || this.#shelf.closing.has(ticker) || this.#shelf.opening.has(ticker)) return false;
-    if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, []) || this.#deps.isWatched(ticker)) return false;
+    if (this.#shelf.tokensOf(coin).length > 0 || this.#isNeeded(ticker)) return false;
     await this.#take(coin);
     return true;
   }
@@ -317,8 +345,8 @@ export class CoinRegistry {
       }
       for (const one of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(one)));
       const [used] = this.#usesOf(all, cancelledOrders);
-      const stay = [...this.#shelf.tokensOf(coin).map((token) => token.ticker), ...awaited.filter((token) => this.#inUse(token, []))];
-      isPassive = force && (used !== undefined || stay.length > 0);
+      const stay = [...this.#shelf.tokensOf(coin).map((token) => token.ticker), ...awaited.filter((token) => this.#isNeeded(token))];
+      isPassive = (force && (used !== undefined || stay.length > 0)) || (!used && all.some((one) => this.#isNeeded(one)));
       if (!used && !isPassive) await this.#take(coin);
       if (used && !force) return err(used);
       const gone = [...tokens.map((token) => token.ticker), ...awaited];
@@ -339,8 +367,9 @@ export class CoinRegistry {
     if (used && !force) return err(used);
     const cancelledOrders: string[] = [];
     for (const coin of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(coin)));
-    const kept = used ? [ticker, ...tokens.filter((token) => this.#inUse(token, []))] : [];
-    return ok({ cancelledOrders, passivized: used !== undefined, tokens, kept });
+    const isPassive = all.some((coin) => this.#isNeeded(coin));
+    const kept = isPassive ? [ticker, ...tokens.filter((token) => this.#isNeeded(token))] : [];
+    return ok({ cancelledOrders, passivized: isPassive, tokens, kept });
   }
 
   /** Takes a coin out and closes it. */
@@ -370,6 +399,11 @@ export class CoinRegistry {
     const { matchingOrders, activeSwaps } = this.#deps.usersOf(ticker);
     const inUse = matchingOrders.length > 0 || activeSwaps.length > 0;
     return inUse ? { kind: "CoinInUse", matchingOrders, cancelledOrders, activeSwaps } : null;
+  }
+
+  /** For what goes on, and for swaps that have ended and may change yet: they are looked after only while their coins are there. */
+  #isNeeded(ticker: string): boolean {
+    return this.#inUse(ticker, []) !== null || this.#deps.isWatched(ticker);
   }
 
   /** Ends what is being opened, too. Nothing can be enabled afterwards. */

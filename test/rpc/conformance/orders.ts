@@ -734,6 +734,11 @@ export const ORDER_ROWS: readonly Entry[] = [
   ok("disable_coin", { coin: "MARTY", force_disable: true }, { coin: "MARTY", cancelled_orders: [], passivized: true }),
   step("a minute passes"),
   fails("update_maker_order", { uuid: "$left", new_price: "3" }, "CoinsNotActive", "Base coin DOC and/or rel coin MARTY are not activated"),
-  ok("disable_coin", { coin: "DOC" }, { coin: "DOC", cancelled_orders: ["$left"], passivized: false }),
+  ok(
+    "disable_coin",
+    { coin: "DOC" },
+    { coin: "DOC", cancelled_orders: ["$left"], passivized: true },
+    { note: "its last swap is not final" },
+  ),
   ...IMITATED,
 ];

@@ -508,7 +508,7 @@ export const SWAP_ROWS: readonly Entry[] = [
     data: "The DOC daemon cannot be used: HTTP 500.",
   }),
   step("the daemon of DOC is back"),
-  flat("disable_coin", { coin: "MARTY" }, having({ coin: "MARTY", passivized: false })),
+  flat("disable_coin", { coin: "MARTY" }, having({ coin: "MARTY", passivized: true }), { note: "its last swap is not final" }),
   fails("recover_funds_of_swap", { params: { uuid: "$swap" } }, "CoinNotActive", "Coin MARTY is not activated"),
 
   flat("import_swaps", { swaps: [] }, { imported: [], skipped: {} }),
