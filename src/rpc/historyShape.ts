@@ -3,7 +3,10 @@ import type { HistoryTx } from "../app/coin/txHistory.ts";
 import { sub, toDecimalString } from "../core/money/rational.ts";
 import { toHex } from "../core/util/bytes.ts";
 import type { ScanProgress } from "../ports/chain.ts";
+import { type Clock, mapInTurns } from "../ports/clock.ts";
 import { decimalText } from "./money.ts";
+
+const WRITTEN_IN_TURN = 500;
 
 /** A transaction of the history, as `withdraw` shows one, with its place in the chain. */
 export const historyTx = z.object({
@@ -29,7 +32,15 @@ export const historyTx = z.object({
   confirmations: z.number(),
 });
 
-export function historyTxToJson(coin: string, tx: HistoryTx): z.input<typeof historyTx> {
+/** Transactions of one reply: some of them in a turn of the event loop, for a page may have ten thousand. */
+export const historyToJson = (
+  coin: string,
+  txs: readonly HistoryTx[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<z.input<typeof historyTx>[]> => mapInTurns(clock, txs, WRITTEN_IN_TURN, (tx) => historyTxToJson(coin, tx), signal);
+
+function historyTxToJson(coin: string, tx: HistoryTx): z.input<typeof historyTx> {
   return {
     tx_hex: toHex(tx.raw),
     tx_hash: tx.txid,

@@ -1084,6 +1084,20 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/taskWithdraw.test.ts",
   ),
   bug(
+    "thousands of transactions of a history are described in one turn",
+    "src/app/coin/txHistory.ts",
+    "const DESCRIBED_IN_TURN = 20;",
+    "const DESCRIBED_IN_TURN = 20_000;",
+    "src/app/coin/txHistory.test.ts",
+  ),
+  bug(
+    "thousands of transactions of a history are written in one turn",
+    "src/rpc/historyShape.ts",
+    "const WRITTEN_IN_TURN = 500;",
+    "const WRITTEN_IN_TURN = 50_000;",
+    "src/rpc/historyShape.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { startScriptedChain } from "../../../test/contract/scriptedChain.ts";
 import { scriptNumber, spendOf } from "../../../test/contract/spendable.ts";
+import { PromptClock } from "../../../test/fakes/promptClock.ts";
 import { quietLog } from "../../../test/fakes/quietLog.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
@@ -49,7 +50,8 @@ test("what was paid long ago is told as paid, however many outputs were spent si
   h.pay(own, 5n);
   h.mine();
   await chain.refresh();
-  const of = { chain, scripts: [own], format, rules: RULES, decimals: 8 };
+  const turns = new PromptClock();
+  const of = { chain, clock: turns, scripts: [own], format, rules: RULES, decimals: 8 };
   // A backend may be far away, and have to be asked for the time of each block: several are on the way at once, and not all.
   let [onTheWay, most, asked] = [0, 0, 0];
   const blockTimeSec: typeof chain.blockTimeSec = async (block) => {
@@ -61,7 +63,24 @@ test("what was paid long ago is told as paid, however many outputs were spent si
   };
   await readHistory({ ...of, chain: { ...chain, blockTimeSec } }, { kind: "page", number: 1 }, 1_000, new AbortController().signal);
   expect([most, asked]).toEqual([20, 152]);
-  const page = await readHistory(of, { kind: "page", number: 1 }, 1_000, new AbortController().signal);
+  // Of thousands of transactions some are described in a turn of the event loop: others come to theirs.
+  let described = 0;
+  const mostInTurn: number[] = [];
+  turns.onTurn = () => {
+    mostInTurn.push(described);
+    described = 0;
+  };
+  const confirmations: typeof chain.confirmations = (block) => {
+    described++;
+    return chain.confirmations(block);
+  };
+  const page = await readHistory(
+    { ...of, chain: { ...chain, confirmations } },
+    { kind: "page", number: 1 },
+    1_000,
+    new AbortController().signal,
+  );
+  expect([...mostInTurn, described]).toEqual([...Array<number>(7).fill(20), 12]);
   const txs = page?.txs ?? [];
   const paid = txs.filter(({ fee }) => fee !== null);
   expect(paid.map(({ txid }) => txid)).toEqual(spends.toReversed());

@@ -6,6 +6,7 @@ import type { Tx } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { BlockRef, UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { StoredOutput, StoredTx } from "../../ports/chainStore.ts";
+import { type Clock, mapInTurns } from "../../ports/clock.ts";
 
 /** A transaction of the wallet. Amounts in whole coins. */
 export type HistoryTx = {
@@ -41,6 +42,7 @@ export type ReadHistory = (start: PageStart, limit: number, signal: AbortSignal)
 
 export type HistoryOf = {
   readonly chain: UtxoChainWithHistory;
+  readonly clock: Clock;
   readonly scripts: readonly Uint8Array[];
   readonly format: TxFormat;
   readonly rules: AddressRules;
@@ -56,6 +58,8 @@ const MAX_TXS = 100_000;
 const TIMES_AT_ONCE = 20;
 /** Transactions whose inputs are read at a time: a transaction of a megabyte has some 7,000, and the store gives 200,000 rows at most. */
 const SPENDERS = 25;
+/** Transactions described in one turn of the event loop: most take some 25 microseconds, one of hundreds of inputs milliseconds. */
+const DESCRIBED_IN_TURN = 20;
 
 /** Reads a page of the history of a coin's own scripts from its index. See `ReadHistory`. */
 export async function readHistory(of: HistoryOf, start: PageStart, limit: number, signal: AbortSignal): Promise<HistoryPage | null> {
@@ -65,10 +69,11 @@ export async function readHistory(of: HistoryOf, start: PageStart, limit: number
   const page = await storedTxs(of, all.slice(skipped, skipped + limit));
   const own = await ownInputs(of, page);
   const times = await timesOf(of, page, signal);
-  const txs = page.map((stored) => {
+  const describe = (stored: ShownTx): HistoryTx => {
     const time = stored.block && times.get(stored.block.hash);
     return described(of, own, stored, time ?? Math.floor(stored.seenAtMs / 1_000));
-  });
+  };
+  const txs = await mapInTurns(of.clock, page, DESCRIBED_IN_TURN, describe, signal);
   return { txs, skipped, total: all.length };
 }
 

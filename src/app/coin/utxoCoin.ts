@@ -104,9 +104,16 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   }
   /** Null: it was not asked for at activation. */
   history(): ReadHistory | null {
-    const { spec, wallet, chain } = this;
+    const { spec, wallet, chain, clock } = this;
     if (!spec.txHistory) return null;
-    const of = { chain, scripts: wallet.scripts, format: spec.kind.template.format, rules: spec.kind.address, decimals: this.decimals };
+    const of = {
+      chain,
+      clock,
+      scripts: wallet.scripts,
+      format: spec.kind.template.format,
+      rules: spec.kind.address,
+      decimals: this.decimals,
+    };
     return (start, limit, signal) => readHistory(of, start, limit, signal);
   }
   tipHeight(): number {

@@ -4,7 +4,7 @@ import { err, ok } from "../../core/util/result.ts";
 import { AWAITED, activeCoin, type NoSuchCoin, noSuchCoin, withWhy } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { defaulted, flag, optional, type Read, readNonZero, readString, readUsize, ticker } from "../field.ts";
-import { historyTx, historyTxToJson, syncStatus, syncStatusOf } from "../historyShape.ts";
+import { historyToJson, historyTx, syncStatus, syncStatusOf } from "../historyShape.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { MISSING, unknownVariant, wrongType } from "../serdeText.ts";
 
@@ -54,7 +54,7 @@ export const myTxHistory = defineMethod<NoSuchCoin | { readonly kind: "UnknownFr
     const page = read ? await read(start, limit, signal) : NO_PAGE;
     if (!page) return err({ kind: "UnknownFromId", id: p.from_id ?? "" });
     return ok({
-      transactions: page.txs.map((tx) => historyTxToJson(p.coin, tx)),
+      transactions: await historyToJson(p.coin, page.txs, ctx.clock, signal),
       limit: p.max ? Math.min(page.total, MAX_PAGE) : limit,
       skipped: page.skipped,
       from_id: p.from_id ?? null,
@@ -158,7 +158,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
       coin: p.coin,
       target: p.target,
       current_block: coin.tipHeight(),
-      transactions: page.txs.map((tx) => historyTxToJson(p.coin, tx)),
+      transactions: await historyToJson(p.coin, page.txs, ctx.clock, signal),
       sync_status: syncStatusOf(read !== null, coin.scanProgress()),
       limit,
       skipped: page.skipped,
