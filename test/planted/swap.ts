@@ -805,6 +805,20 @@ export const SWAP: readonly PlantedBug[] = [
     "if (looks > 1 || known",
     FUNDS,
   ),
+  bug(
+    "all signatures of what waits in a mempool are verified in one turn at a start",
+    "src/app/coin/withdraw.ts",
+    "    await new Promise<void>((resolve) => coin.after(0, resolve));\n",
+    "",
+    "src/app/coin/withdraw.test.ts",
+  ),
+  bug(
+    "what a swap took while its signatures were verified is held by another as well",
+    "src/app/coin/withdraw.ts",
+    "!(await isSignedHere(coin, tx)) || isHeld(tx)) continue;",
+    "!(await isSignedHere(coin, tx))) continue;",
+    "src/app/coin/withdraw.test.ts",
+  ),
   bug("a withdrawal that waits in a mempool is forgotten by a start", "src/app/coin/utxoCoin.ts", "    holdSentBefore(this);\n", "", FUNDS),
   bug(
     "a withdrawal that waits in a mempool is let go of after ten minutes",

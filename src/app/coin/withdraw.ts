@@ -5,7 +5,7 @@ import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
 import type { SortedUnspents } from "../../core/utxo/sortedUnspents.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import type { BroadcastOutcome, UtxoChain } from "../../ports/chain.ts";
+import type { BroadcastOutcome, SeenTx, UtxoChain } from "../../ports/chain.ts";
 import type { UtxoLedger } from "./utxoLedger.ts";
 
 /** What a withdrawal needs of its coin. */
@@ -244,15 +244,33 @@ export type SentBefore = SendFrom & { read(raw: Uint8Array): Tx | null };
  */
 export function holdSentBefore(coin: SentBefore): void {
   coin.after(LOOK_MS, () => {
-    const { own } = coin.ledger;
-    for (const { raw, block } of own.touchedSince(coin.chain.status().tip?.height ?? 0)) {
-      const tx = block === null ? coin.read(raw) : null;
-      if (tx === null || !own.isSigned(tx) || tx.inputs.some((input) => own.lockedBy(input) !== undefined)) continue;
-      coin.ledger.lock(tx);
-      coin.ledger.dropChange(tx);
-      holdSent(coin, tx, raw);
-    }
+    const known = coin.ledger.own.touchedSince(coin.chain.status().tip?.height ?? 0);
+    void holdSigned(
+      coin,
+      known.filter(({ block }) => block === null),
+    );
   });
+}
+
+/** Of these, those that are signed here and that nothing holds yet. One signature is verified in a turn; of a coin that closes no more. */
+async function holdSigned(coin: SentBefore, waiting: readonly SeenTx[]): Promise<void> {
+  const { ledger } = coin;
+  const isHeld = (tx: Tx): boolean => tx.inputs.some((input) => ledger.own.lockedBy(input) !== undefined);
+  for (const { raw } of waiting) {
+    const tx = coin.read(raw);
+    if (tx === null || isHeld(tx) || !(await isSignedHere(coin, tx)) || isHeld(tx)) continue;
+    ledger.lock(tx);
+    ledger.dropChange(tx);
+    holdSent(coin, tx, raw);
+  }
+}
+
+async function isSignedHere(coin: SentBefore, tx: Tx): Promise<boolean> {
+  for (const index of tx.inputs.keys()) {
+    if (!coin.ledger.own.isSignedAt(tx, index)) return false;
+    await new Promise<void>((resolve) => coin.after(0, resolve));
+  }
+  return true;
 }
 
 function feeRateOf(coin: WithdrawFrom, fee: UtxoFee | undefined): FeeRate | ExactFee {
