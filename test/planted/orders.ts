@@ -16,6 +16,7 @@ const UPKEEP = "src/app/orders/orderUpkeep.ts";
 const PLACE = "src/app/orders/placeOrders.ts";
 const UPDATE = "src/app/orders/updateMaker.ts";
 const UPDATE_TEST = "src/app/orders/updateMaker.test.ts";
+const MANY_TEST = "src/app/orders/manyOrders.test.ts";
 const AWAY_TEST = "src/app/orders/backendAway.test.ts";
 
 /** Own orders and the matching handshake. */
@@ -581,6 +582,27 @@ export const ORDERS: readonly PlantedBug[] = [
     " && announcer.announce(fitted)) left--;",
     ") announcer.announce(fitted);",
     AWAY_TEST,
+  ),
+  bug(
+    "thousands of orders are taken out of the books in one turn",
+    "src/app/orders/makerEnding.ts",
+    "await mapInTurns(deps.clock, ended, TOLD_IN_TURN,",
+    "await mapInTurns(deps.clock, ended, ended.length,",
+    MANY_TEST,
+  ),
+  bug(
+    "thousands of orders are cut in one turn",
+    UPKEEP,
+    "await mapInTurns(this.#deps.clock, concerned, TOLD_IN_TURN,",
+    "await mapInTurns(this.#deps.clock, concerned, concerned.length,",
+    MANY_TEST,
+  ),
+  bug(
+    "each order that a balance is too small for is ended in a write of its own",
+    UPKEEP,
+    "    });\n    await endMakers(this.#orders, ended);\n",
+    "    });\n    for (const one of ended) await endMakers(this.#orders, [one]);\n",
+    MANY_TEST,
   ),
   bug(
     "orders that wait for their coin keep others from being offered",

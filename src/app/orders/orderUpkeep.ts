@@ -2,10 +2,11 @@ import { add, fromUnits, type Rational, sub, ZERO } from "../../core/money/ratio
 import { noFeeKeyText } from "../../core/network/dexFee.ts";
 import { dropMatch, isHalfMatched, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
 import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
+import { mapInTurns } from "../../ports/clock.ts";
 import { claimFee, claimOutage, feesBeside } from "../fees/tradeFunds.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
 import { missingFees, whyNoTrade } from "./fundsChecks.ts";
-import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
+import { type EndedMaker, endMakers, type MakerEndingDeps, TOLD_IN_TURN } from "./makerEnding.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import type { TakerSide } from "./takerSide.ts";
 
@@ -177,14 +178,22 @@ export class OrderUpkeep {
       const funds = this.#fundsOf(ticker);
       if (!funds) continue;
       this.#changed.delete(ticker);
-      const concerned = [...this.#orders.ledger.makers.values()].filter(
-        (o) => (o.base === ticker || o.rel === ticker) && this.#orders.announcer.has(o.uuid),
-      );
-      for (const order of concerned) {
-        const left = order.base === ticker ? await this.#refit(order, funds) : order;
-        if (left && this.#lacksFees(left)) this.#takeBack(left, "its fees cannot be paid now");
-      }
+      await this.#fitAll(ticker, funds);
     }
+  }
+
+  /** Cuts or ends the orders of a coin to fit these funds, and takes back those whose fees cannot be paid: some in a turn, for each is told to the network. */
+  async #fitAll(ticker: string, funds: Rational): Promise<void> {
+    const { ledger, announcer } = this.#orders;
+    const ended: EndedMaker[] = [];
+    const concerned = [...ledger.makers.values()].filter((o) => (o.base === ticker || o.rel === ticker) && announcer.has(o.uuid));
+    await mapInTurns(this.#deps.clock, concerned, TOLD_IN_TURN, ({ uuid }) => {
+      // As it is by now.
+      const order = ledger.makers.get(uuid);
+      const left = order?.base === ticker ? this.#refit(order, funds, ended) : order;
+      if (left && this.#lacksFees(left)) this.#takeBack(left, "its fees cannot be paid now");
+    });
+    await endMakers(this.#orders, ended);
   }
 
   /**
@@ -244,14 +253,14 @@ export class OrderUpkeep {
     return [former, coin.waitingChange?.() ?? ZERO].reduce(add, volume);
   }
 
-  /** The order as it stands, cut or ended to fit the funds. Null: ended. */
-  async #refit(order: MakerOrder, funds: Rational): Promise<MakerOrder | null> {
+  /** The order as it stands, cut to fit the funds. Null: it is to be `ended`. */
+  #refit(order: MakerOrder, funds: Rational, ended: EndedMaker[]): MakerOrder | null {
     const rel = this.#deps.coin(order.rel);
     const claim = rel?.feeTicker === order.base ? claimFee(rel) : ZERO;
     const fitted = shrinkToFunds(order, sub(funds, claim));
     if (fitted === order) return order;
     if (!fitted) {
-      await endMakers(this.#orders, [{ order, reason: "InsufficientBalance" }]);
+      ended.push({ order, reason: "InsufficientBalance" });
       return null;
     }
     this.#orders.ledger.setInMemory(fitted);
@@ -269,6 +278,7 @@ export class OrderUpkeep {
   async #announceWaiting(): Promise<void> {
     const { ledger, announcer } = this.#orders;
     const reckoned = new Map<string, Rational | null>();
+    const ended: EndedMaker[] = [];
     let left = MOST_ANNOUNCED;
     for (const order of [...ledger.makers.values()]) {
       const [base, rel] = [this.#deps.coin(order.base), this.#deps.coin(order.rel)];
@@ -279,9 +289,10 @@ export class OrderUpkeep {
       const known = reckoned.get(order.base);
       const funds = known === undefined ? this.#fundsOf(order.base) : known;
       reckoned.set(order.base, funds);
-      const fitted = funds ? await this.#refit(order, funds) : null;
+      const fitted = funds ? this.#refit(order, funds, ended) : null;
       if (fitted && !this.#lacksFees(fitted) && announcer.announce(fitted)) left--;
     }
+    await endMakers(this.#orders, ended);
   }
 
   #isTakenBack({ uuid }: MakerOrder): boolean {

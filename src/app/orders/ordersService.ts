@@ -71,7 +71,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   });
   const announcer = new OrderAnnouncer(deps);
   const mailbox = new Mailbox(log, () => loop.stir());
-  const orders = { log, ledger, holds, announcer };
+  const orders = { clock, log, ledger, holds, announcer };
   const vain = new Set<string>();
   const makerSide = new MakerSide(deps, ledger, holds, announcer, vain);
   const takerSide = new TakerSide(deps, ledger, holds, mailbox);

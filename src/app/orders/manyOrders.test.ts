@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { available, pair, place, sell } from "../../../test/fakes/orderSteps.ts";
+import type { OrderWorld } from "../../../test/fakes/orderWorld.ts";
+import { TOLD_IN_TURN } from "./makerEnding.ts";
+
+const COUNT = 130;
+
+/** Counts how many messages are published in one turn of the event loop at most: each is signed, and nothing else is done meanwhile. */
+function countTold({ clock, sent }: OrderWorld): () => number {
+  let [before, most] = [sent.length, 0];
+  const look = (): number => {
+    most = Math.max(most, sent.length - before);
+    before = sent.length;
+    return most;
+  };
+  const after = clock.after.bind(clock);
+  clock.after = (delayMs, task) =>
+    after(delayMs, () => {
+      look();
+      task();
+    });
+  return look;
+}
+
+async function manyOrders() {
+  const { world, maker } = await pair();
+  const uuids: string[] = [];
+  for (let i = 0; i < COUNT; i++) uuids.push(await place(maker, sell({ cancelPrevious: false })));
+  await world.clock.advance(1_000);
+  const write = maker.disk.db.write.bind(maker.disk.db);
+  const writes = { count: 0 };
+  maker.disk.db.write = (batch) => {
+    writes.count++;
+    return write(batch);
+  };
+  return { world, maker, uuids, writes, told: countTold(world) };
+}
+
+test("orders that a smaller balance cuts are told some in a turn, and all of them", async () => {
+  const { world, maker, uuids, told } = await manyOrders();
+  maker.coin("AAA").setBalance("6");
+  await world.clock.advance(2_000);
+  expect([world.messages("MakerOrderUpdated").length, told()]).toEqual([COUNT, TOLD_IN_TURN]);
+  expect(new Set(uuids.map((uuid) => available(maker, uuid))).size).toBe(1);
+});
+
+test("orders that a balance is too small for end in one write, and are taken out of the books some in a turn", async () => {
+  const { world, maker, writes, told } = await manyOrders();
+  maker.coin("AAA").setBalance("0");
+  await world.clock.advance(2_000);
+  expect([world.messages("MakerOrderCancelled").length, told(), writes.count]).toEqual([COUNT, TOLD_IN_TURN, 1]);
+  expect(maker.orders.myOrders().makers).toEqual([]);
+});
+
+test("orders of before that a balance is too small for end in one write as well", async () => {
+  const { world, maker, writes } = await manyOrders();
+  await maker.restart();
+  maker.coin("AAA").setBalance("0");
+  await world.clock.advance(2_000);
+  expect([writes.count, maker.orders.myOrders().makers]).toEqual([1, []]);
+});
+
+test("all orders are cancelled at once, and taken out of the books some in a turn", async () => {
+  const { world, maker, uuids, told } = await manyOrders();
+  const done = maker.orders.cancelAllOrders({ type: "All" });
+  await world.clock.advance(1);
+  expect((await done).cancelled).toEqual(uuids);
+  expect([world.messages("MakerOrderCancelled").length, told()]).toEqual([COUNT, TOLD_IN_TURN]);
+});
