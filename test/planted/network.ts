@@ -38,6 +38,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/answerRequest.test.ts",
   ),
   bug(
+    "a question about depths has a full pair counted each time it names it",
+    "src/core/book/depths.ts",
+    "    this.#counted.set(pair, sold);\n",
+    "",
+    "src/app/orderbook/answerRequest.test.ts",
+  ),
+  bug(
     "a relay's best orders hide an order behind another key's of its uuid",
     "src/app/orderbook/relayQueries.ts",
     "const name = `${pubkey} ${uuid}`;",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { orderConf, orderUuid } from "../../../test/fakes/bookWorld.ts";
 import { OrderbookState } from "../../core/book/orderbookState.ts";
-import { parseOrderbookAnswer } from "../../core/message/orderbookAnswer.ts";
+import { parseDepthAnswer, parseOrderbookAnswer } from "../../core/message/orderbookAnswer.ts";
 import { encodeP2pRequest } from "../../core/message/requestMessage.ts";
 import { rational } from "../../core/money/rational.ts";
 import { answerRequest } from "./answerRequest.ts";
@@ -10,8 +10,8 @@ import { OwnBook } from "./ownBook.ts";
 const NOW_MS = 1_700_000_000_000;
 const keyOf = (n: number): string => `02${n.toString(16).padStart(64, "0")}`;
 
-/** A relay whose book of AAA:BBB has so many orders of the keys 1, 2 and so on; what it tells of each key. */
-function told(...counts: readonly number[]): readonly number[] {
+/** The book of a relay that has so many orders of AAA:BBB of the keys 1, 2 and so on. */
+function bookOf(counts: readonly number[]): OrderbookState {
   const book = new OrderbookState({ isOwnKey: () => false, follows: () => true });
   let uuid = 0;
   for (const [n, count] of counts.entries()) {
@@ -24,6 +24,12 @@ function told(...counts: readonly number[]): readonly number[] {
       expect(book.created(keyOf(n + 1), order, NOW_MS).kind).toBe("stored");
     }
   }
+  return book;
+}
+
+/** What a relay with such a book tells of each key. */
+function told(...counts: readonly number[]): readonly number[] {
+  const book = bookOf(counts);
   const own = new OwnBook({ orders: () => [], onChange: () => () => undefined }, keyOf(0));
   const request = encodeP2pRequest({ type: "GetOrderbook", base: "AAA", rel: "BBB" });
   const answer = answerRequest(request, { isRelay: true, book, own, isBanned: () => false }, NOW_MS);
@@ -37,4 +43,25 @@ test("one key with very many orders does not keep all others of the pair from be
   expect(told(2, 1_500, 3)).toEqual([2, 0, 3]);
   expect(told(400, 600)).toEqual([400, 600]);
   expect(told(700, 400, 300, 1)).toEqual([0, 400, 300, 1]);
+});
+
+test("a pair is counted once, however often a question about depths names it", () => {
+  const book = bookOf([2, 3]);
+  let counted = 0;
+  const inPair = book.inPair.bind(book);
+  book.inPair = (pair) => {
+    counted++;
+    return inPair(pair);
+  };
+  const own = new OwnBook({ orders: () => [], onChange: () => () => undefined }, keyOf(0));
+  const pairs = Array.from({ length: 1_000 }, (_, i) => (i % 2 === 0 ? ["AAA", "BBB"] : ["BBB", "AAA"]) as [string, string]);
+  const request = encodeP2pRequest({ type: "OrderbookDepth", pairs });
+  const answer = answerRequest(request, { isRelay: true, book, own, isBanned: (key) => key === keyOf(1) }, NOW_MS);
+  const parsed = answer.kind === "ok" ? parseDepthAnswer(answer.data) : undefined;
+  expect(parsed?.ok && [...parsed.value.slice(0, 2), parsed.value.length]).toEqual([
+    { base: "AAA", rel: "BBB", asks: 3, bids: 0 },
+    { base: "BBB", rel: "AAA", asks: 0, bids: 3 },
+    1_000,
+  ]);
+  expect(counted).toBe(1);
 });

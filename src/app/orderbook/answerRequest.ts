@@ -1,5 +1,6 @@
 import type { BookOrder } from "../../core/book/bookOrder.ts";
 import { otherCoin, pairOf } from "../../core/book/bookPair.ts";
+import { Depths } from "../../core/book/depths.ts";
 import type { OrderbookState } from "../../core/book/orderbookState.ts";
 import { DEFAULT_BOOK_LIMITS } from "../../core/book/orderStore.ts";
 import { type BestOrdersLimit, ordersFrom, selectBest } from "../../core/book/selection.ts";
@@ -60,11 +61,8 @@ function answer(request: P2pRequest, from: AnswerSources, nowMs: number): PeerAn
     case "BestOrdersByNumber":
       return bestOrders(request.coin, request.action, { count: request.number }, from);
     case "OrderbookDepth": {
-      const depths = request.pairs.map(([base, rel]) => {
-        const orders = inPair(pairOf(base, rel), from);
-        return { base, rel, asks: ordersFrom(orders, base, rel).length, bids: ordersFrom(orders, rel, base).length };
-      });
-      return { kind: "ok", data: encodeDepthAnswer(depths) };
+      const depths = new Depths((pair) => inPair(pair, from));
+      return { kind: "ok", data: encodeDepthAnswer(request.pairs.map(([base, rel]) => ({ base, rel, ...depths.of(base, rel) }))) };
     }
     case "GetMm2Version":
     case "GetPeerUtcTimestamp":

@@ -1,5 +1,6 @@
 import { type BookOrder, byPrice } from "../../core/book/bookOrder.ts";
 import { orderbookTopic, pairOf } from "../../core/book/bookPair.ts";
+import { type Depth, Depths } from "../../core/book/depths.ts";
 import { OrderbookState } from "../../core/book/orderbookState.ts";
 import type { BookLimits } from "../../core/book/orderStore.ts";
 import { type BestOrdersLimit, ordersFrom } from "../../core/book/selection.ts";
@@ -21,7 +22,7 @@ import { KeyedBuckets } from "./keyedBuckets.ts";
 import { KeySync } from "./keySync.ts";
 import { type HandshakeListener, OrderGossip } from "./orderGossip.ts";
 import { OwnBook } from "./ownBook.ts";
-import { type BestOrders, type Depth, RelayQueries } from "./relayQueries.ts";
+import { type BestOrders, RelayQueries } from "./relayQueries.ts";
 
 /** Period of our keep-alives; others drop a key after 90 s without one (reference p2p-wire.md section 9). */
 const KEEP_ALIVE_MS = 30_000;
@@ -213,13 +214,10 @@ export class OrderbookService {
       pairs.filter(([base, rel]) => !isKept(base, rel)),
       signal,
     );
-    return Promise.all(
-      pairs.map(async ([base, rel]) => {
-        if (!isKept(base, rel)) return told.get(`${base}:${rel}`) ?? null;
-        await this.#followed.get(pairOf(base, rel))?.loading;
-        return { asks: this.entries(base, rel).length, bids: this.entries(rel, base).length };
-      }),
-    );
+    await Promise.all(pairs.map(([base, rel]) => this.#followed.get(pairOf(base, rel))?.loading));
+    this.#book.prune(this.#deps.clock.nowMs());
+    const kept = new Depths((pair) => [...this.#own.inPair(pair), ...this.#served(pair)]);
+    return pairs.map(([base, rel]) => (isKept(base, rel) ? kept.of(base, rel) : (told.get(`${base}:${rel}`) ?? null)));
   }
 
   /** Keys (66 hex) of the makers whose orders, as far as known, serve the request; own orders left out. */

@@ -1,5 +1,6 @@
 import type { BookOrder } from "../../core/book/bookOrder.ts";
 import { isBookTicker, otherCoin } from "../../core/book/bookPair.ts";
+import type { Depth } from "../../core/book/depths.ts";
 import type { OrderbookState } from "../../core/book/orderbookState.ts";
 import { type BestOrdersLimit, selectBest } from "../../core/book/selection.ts";
 import { type BestOrdersAnswer, parseBestOrdersAnswer, parseDepthAnswer } from "../../core/message/orderbookAnswer.ts";
@@ -15,7 +16,6 @@ const MAX_BEST_ORDERS = 1000;
 
 /** By the ticker of the other coin. */
 export type BestOrders = ReadonlyMap<string, readonly BookEntry[]>;
-export type Depth = { readonly asks: number; readonly bids: number };
 
 type Deps = AskingDeps & {
   readonly clock: Clock;
