@@ -21,7 +21,7 @@ import { CoinRegistry } from "./coin/coinRegistry.ts";
 import type { EvmParts } from "./coin/evmParts.ts";
 import type { OpenChain } from "./coin/utxoOpener.ts";
 import { DexFees } from "./dexFees.ts";
-import { type AddressOf, makerAddresses } from "./orderbook/makerAddresses.ts";
+import { type AddressOf, MakerAddresses } from "./orderbook/makerAddresses.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "./orders/ordersService.ts";
@@ -74,6 +74,7 @@ export class Node {
   /** Coins of the coins file that trade under another ticker, by that ticker. */
   readonly originalTickers: { readonly [orderbookTicker: string]: readonly string[] };
   readonly #parts: NodeParts;
+  readonly #makerAddresses: MakerAddresses;
   readonly #received = new RecentCount(RECEIVED_WINDOW_SEC);
   #finishedSwaps = 0;
   readonly #ownKey: OwnKeyWatch;
@@ -81,6 +82,7 @@ export class Node {
 
   constructor(parts: NodeParts) {
     this.#parts = parts;
+    this.#makerAddresses = new MakerAddresses(parts.entries);
     const { clock, rng, log, verifier, key, profile, entries, peerStore } = parts;
     const ownKey = new OwnKeyWatch({ clock, log, store: peerStore, verify: verifier.verify, publicKey: key.publicKey });
     const p2p = watchedP2p(parts.p2p, (topic, data) => ownKey.onPublish(topic, data));
@@ -256,7 +258,7 @@ export class Node {
 
   /** Shows makers' addresses on coins of the coins file, `tickers` among them. */
   makerAddresses(tickers: Iterable<string>): Promise<AddressOf> {
-    return makerAddresses(this.#parts.entries, tickers);
+    return this.#makerAddresses.on(tickers);
   }
 
   #keyOf(entry: CoinEntry): Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }> {

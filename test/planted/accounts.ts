@@ -550,6 +550,27 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "`0x${evm.addressOfPubkey(key)}`",
     ADDRESSES_TEST,
   ),
+  bug(
+    "the addresses of a book's makers are worked out at each look",
+    ADDRESSES,
+    "      this.#known.set(name, address);\n",
+    "",
+    ADDRESSES_TEST,
+  ),
+  bug(
+    "ever new keys of makers fill the memory with addresses",
+    ADDRESSES,
+    "      dropOldest(this.#known, MAX_KNOWN);\n",
+    "",
+    ADDRESSES_TEST,
+  ),
+  bug(
+    "the addresses of thousands of makers are worked out in one turn",
+    "src/main/rpcContext.ts",
+    "const SHOWN_IN_TURN = 50;",
+    "const SHOWN_IN_TURN = 50_000;",
+    "src/main/rpcContext.test.ts",
+  ),
   bug("a made-up key of a relay's answer ends the request for the book", ADDRESSES, "isValidPubkey(key) ? ", "true ? ", ADDRESSES_TEST),
   bug(
     "the document's QRC-20 gas is KDF's",
