@@ -605,6 +605,13 @@ export const ORDERS: readonly PlantedBug[] = [
     MANY_TEST,
   ),
   bug(
+    "the fees of a pair are reckoned for each of thousands of orders that wait for them",
+    UPKEEP,
+    "      lacking.set(pair, lacksFees);\n",
+    "",
+    MANY_TEST,
+  ),
+  bug(
     "orders that wait for their coin keep others from being offered",
     UPKEEP,
     "      const known = reckoned.get(order.base);\n",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FakeAccountCoin } from "../../../test/fakes/fakeAccountCoin.ts";
 import { available, pair, place, sell } from "../../../test/fakes/orderSteps.ts";
 import type { OrderWorld } from "../../../test/fakes/orderWorld.ts";
 import { TOLD_IN_TURN } from "./makerEnding.ts";
@@ -66,4 +67,25 @@ test("all orders are cancelled at once, and taken out of the books some in a tur
   await world.clock.advance(1);
   expect((await done).cancelled).toEqual(uuids);
   expect([world.messages("MakerOrderCancelled").length, told()]).toEqual([COUNT, TOLD_IN_TURN]);
+});
+
+test("whether the fees of thousands of orders can be paid is reckoned once for a pair in each turn", async () => {
+  const { world, maker } = await pair();
+  maker.coins.set("ETH", new FakeAccountCoin("ETH", "10"));
+  for (let i = 0; i < COUNT; i++) await place(maker, sell({ rel: i % 2 ? "ETH" : "BBB", cancelPrevious: false }));
+  await maker.restart();
+  const eth = new FakeAccountCoin("ETH", "0");
+  maker.coins.set("ETH", eth);
+  let reckonings = 0;
+  const spendFee = eth.spendFee.bind(eth);
+  eth.spendFee = (stage) => {
+    reckonings++;
+    return spendFee(stage);
+  };
+  await world.clock.advance(1_000);
+  expect(maker.orders.ownOrders.orders().every(({ rel }) => rel === "BBB")).toBe(true);
+  expect([maker.orders.ownOrders.orders().length, reckonings]).toEqual([COUNT / 2, 2]);
+  eth.setBalance("10");
+  await world.clock.advance(2_000);
+  expect(maker.orders.ownOrders.orders().length).toBe(COUNT);
 });

@@ -272,12 +272,13 @@ export class OrderUpkeep {
   /**
    * Orders placed, converted or loaded while a coin was not active, or could not be traded yet: announced once both can, and the balance is known. One whose coin was disabled
    * beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it. So many in a turn; and what a coin can pay
-   * is reckoned once for these: of a wallet of thousands of outputs that takes milliseconds, and there may be thousands of orders. A balance that changes
-   * meanwhile has them refitted at the next turn.
+   * is reckoned once for these, as are the fees of a pair, the same whatever is offered: of a wallet of thousands of outputs that takes milliseconds, and
+   * there may be thousands of orders. A balance that changes meanwhile has them refitted at the next turn.
    */
   async #announceWaiting(): Promise<void> {
     const { ledger, announcer } = this.#orders;
     const reckoned = new Map<string, Rational | null>();
+    const lacking = new Map<string, boolean>();
     const ended: EndedMaker[] = [];
     let left = MOST_ANNOUNCED;
     for (const order of [...ledger.makers.values()]) {
@@ -290,7 +291,11 @@ export class OrderUpkeep {
       const funds = known === undefined ? this.#fundsOf(order.base) : known;
       reckoned.set(order.base, funds);
       const fitted = funds ? this.#refit(order, funds, ended) : null;
-      if (fitted && !this.#lacksFees(fitted) && announcer.announce(fitted)) left--;
+      if (!fitted) continue;
+      const pair = `${order.base} ${order.rel}`;
+      const lacksFees = lacking.get(pair) ?? this.#lacksFees(fitted);
+      lacking.set(pair, lacksFees);
+      if (!lacksFees && announcer.announce(fitted)) left--;
     }
     await endMakers(this.#orders, ended);
   }
