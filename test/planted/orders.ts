@@ -16,6 +16,8 @@ const UPKEEP = "src/app/orders/orderUpkeep.ts";
 const PLACE = "src/app/orders/placeOrders.ts";
 const UPDATE = "src/app/orders/updateMaker.ts";
 const UPDATE_TEST = "src/app/orders/updateMaker.test.ts";
+const BOOK_METHOD = "src/rpc/methods/orderbook.ts";
+const BOOK_METHOD_TEST = "src/rpc/methods/orderbook.test.ts";
 const MANY_TEST = "src/app/orders/manyOrders.test.ts";
 const AWAY_TEST = "src/app/orders/backendAway.test.ts";
 
@@ -610,6 +612,34 @@ export const ORDERS: readonly PlantedBug[] = [
     "      lacking.set(pair, lacksFees);\n",
     "",
     MANY_TEST,
+  ),
+  bug(
+    "thousands of orders of a book are written in one turn",
+    BOOK_METHOD,
+    "const WRITTEN_IN_TURN = 200;",
+    "const WRITTEN_IN_TURN = 20_000;",
+    BOOK_METHOD_TEST,
+  ),
+  bug(
+    "as many long books as anybody asks for are written at once",
+    BOOK_METHOD,
+    "writerOf(ctx.orderbook).run(write)",
+    "write()",
+    BOOK_METHOD_TEST,
+  ),
+  bug(
+    "a long book is written for a caller whose time is up",
+    BOOK_METHOD,
+    "    if (signal.aborted) throw new Aborted();\n",
+    "",
+    BOOK_METHOD_TEST,
+  ),
+  bug(
+    "a long book that is not written to its end keeps all others waiting",
+    "src/rpc/oneByOne.ts",
+    "mine.catch(() => undefined)",
+    "mine",
+    BOOK_METHOD_TEST,
   ),
   bug(
     "orders that wait for their coin keep others from being offered",

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { type BookSide, bookSide, flatEntry, flatEntryToJson, v2Entry, v2EntryToJson } from "../bookView.ts";
+import { Aborted, mapInTurns } from "../../ports/clock.ts";
+import { type BookLine, type BookSide, bookSide, flatEntry, flatEntryToJson, v2Entry, v2EntryToJson } from "../bookView.ts";
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { ticker } from "../field.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "../money.ts";
 import { NO_NETWORK } from "../networkFault.ts";
+import { OneByOne } from "../oneByOne.ts";
 
 type BookError =
   | { readonly kind: "BaseRelSame" }
@@ -16,12 +18,22 @@ type BookError =
 
 const params = z.object({ base: ticker(), rel: ticker() });
 
+/** Orders written in one turn of the event loop: each takes a twentieth of a millisecond, and a pair may have thousands. */
+const WRITTEN_IN_TURN = 200;
+/** Longer books are written one at a time, as anybody may ask for any number of them: by the node whose books they are. */
+const writers = new WeakMap<RpcContext["orderbook"], OneByOne>();
+
+/** One side of a book as it is shown. */
+type Written<L> = Omit<BookSide, "lines"> & { readonly lines: L[] };
+type WrittenBook<L> = { readonly asks: Written<L>; readonly bids: Written<L>; readonly nowSec: number };
+
 /** Checks of reference rpc.md 5.2 in the order of their texts there. Coins need not be enabled. */
-async function readBook(
+async function readBook<L>(
   { base, rel }: z.output<typeof params>,
   ctx: RpcContext,
+  toJson: (line: BookLine, nowSec: number) => L,
   signal: AbortSignal,
-): Promise<Result<{ readonly asks: BookSide; readonly bids: BookSide; readonly nowSec: number }, BookError>> {
+): Promise<Result<WrittenBook<L>, BookError>> {
   if (base === rel) return err({ kind: "BaseRelSame" });
   const [baseEntry, relEntry] = [ctx.coins.entry(base), ctx.coins.entry(rel)];
   if (!baseEntry) return err({ kind: "CoinConfigNotFound", coin: base });
@@ -32,11 +44,23 @@ async function readBook(
   if (baseTicker === relTicker && baseEntry.protocol === relEntry.protocol) return err({ kind: "BaseRelSameOrderbookTickersAndProtocols" });
   const book = await ctx.orderbook.pair(baseTicker, relTicker, signal);
   if (!book.ok) return book;
-  return ok({
-    asks: bookSide("asks", book.value.asks),
-    bids: bookSide("bids", book.value.bids),
-    nowSec: Math.floor(ctx.clock.nowMs() / 1000),
-  });
+  const { asks, bids } = book.value;
+  const write = async (): Promise<WrittenBook<L>> => {
+    if (signal.aborted) throw new Aborted();
+    const nowSec = Math.floor(ctx.clock.nowMs() / 1000);
+    const written = async ({ lines, ...totals }: BookSide): Promise<Written<L>> => ({
+      ...totals,
+      lines: await mapInTurns(ctx.clock, lines, WRITTEN_IN_TURN, (line) => toJson(line, nowSec), signal),
+    });
+    return { asks: await written(bookSide("asks", asks)), bids: await written(bookSide("bids", bids)), nowSec };
+  };
+  return ok(await (asks.length + bids.length <= WRITTEN_IN_TURN ? write() : writerOf(ctx.orderbook).run(write)));
+}
+
+function writerOf(books: RpcContext["orderbook"]): OneByOne {
+  const writer = writers.get(books) ?? new OneByOne();
+  writers.set(books, writer);
+  return writer;
 }
 
 const flatResult = z.object({
@@ -67,15 +91,15 @@ export const orderbook = defineMethod<BookError>()({
   params,
   result: flatResult,
   async handle(p, ctx, { signal }) {
-    const book = await readBook(p, ctx, signal);
+    const book = await readBook(p, ctx, flatEntryToJson, signal);
     if (!book.ok) return book;
     const { asks, bids, nowSec } = book.value;
     return ok({
       askdepth: 0,
-      asks: asks.lines.map((line) => flatEntryToJson(line, nowSec)),
+      asks: asks.lines,
       base: p.base,
       biddepth: 0,
-      bids: bids.lines.map((line) => flatEntryToJson(line, nowSec)),
+      bids: bids.lines,
       netid: ctx.node.netid,
       numasks: asks.lines.length,
       numbids: bids.lines.length,
@@ -131,13 +155,13 @@ export const orderbookV2 = defineMethod<BookError>()({
   params,
   result: v2Result,
   async handle(p, ctx, { signal }) {
-    const book = await readBook(p, ctx, signal);
+    const book = await readBook(p, ctx, v2EntryToJson, signal);
     if (!book.ok) return book;
     const { asks, bids, nowSec } = book.value;
     return ok({
-      asks: asks.lines.map(v2EntryToJson),
+      asks: asks.lines,
       base: p.base,
-      bids: bids.lines.map(v2EntryToJson),
+      bids: bids.lines,
       net_id: ctx.node.netid,
       num_asks: asks.lines.length,
       num_bids: bids.lines.length,
