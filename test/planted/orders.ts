@@ -593,6 +593,13 @@ export const ORDERS: readonly PlantedBug[] = [
     MANY_TEST,
   ),
   bug(
+    "ten thousand orders are stored as ended in one turn",
+    "src/app/orders/makerEnding.ts",
+    "const STORED_AT_ONCE = 1_000;",
+    "const STORED_AT_ONCE = 100_000;",
+    MANY_TEST,
+  ),
+  bug(
     "thousands of orders are cut in one turn",
     UPKEEP,
     "await mapInTurns(this.#deps.clock, concerned, TOLD_IN_TURN,",

@@ -23,11 +23,11 @@ function countTold({ clock, sent }: OrderWorld): () => number {
   return look;
 }
 
-async function manyOrders() {
+async function manyOrders(count = COUNT) {
   const { world, maker } = await pair();
   const uuids: string[] = [];
-  for (let i = 0; i < COUNT; i++) uuids.push(await place(maker, sell({ cancelPrevious: false })));
-  await world.clock.advance(1_000);
+  for (let i = 0; i < count; i++) uuids.push(await place(maker, sell({ cancelPrevious: false })));
+  await world.clock.advance(count);
   const write = maker.disk.db.write.bind(maker.disk.db);
   const writes = { count: 0 };
   maker.disk.db.write = (batch) => {
@@ -67,6 +67,15 @@ test("all orders are cancelled at once, and taken out of the books some in a tur
   await world.clock.advance(1);
   expect((await done).cancelled).toEqual(uuids);
   expect([world.messages("MakerOrderCancelled").length, told()]).toEqual([COUNT, TOLD_IN_TURN]);
+});
+
+test("a thousand orders are stored as ended at once, and an order that takes the place of more than that with the last ones", async () => {
+  const { world, maker, uuids, writes } = await manyOrders(1_100);
+  const placed = maker.orders.placeMakerOrder(sell());
+  await world.clock.advance(1);
+  const { ok } = await placed;
+  expect([ok, world.messages("MakerOrderCancelled").length, writes.count]).toEqual([true, uuids.length, 2]);
+  expect(maker.orders.myOrders().makers.length).toBe(1);
 });
 
 test("whether the fees of thousands of orders can be paid is reckoned once for a pair in each turn", async () => {
