@@ -121,6 +121,7 @@ function swapsApi(parts: RpcContextParts): SwapsApi {
   const { swaps } = node;
   return {
     ...swapStatuses({
+      clock,
       log: (uuid) => swaps.log(uuid),
       isSettled: (uuid) => swaps.isSettled(uuid),
       unseenOf: (uuid) => swaps.unseenOf(uuid),

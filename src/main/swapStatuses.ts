@@ -2,12 +2,17 @@ import type { StoredEvent } from "../core/swap/events.ts";
 import { type KeptSwap, kdfStatus } from "../core/swap/kdfStatus.ts";
 import { ShownSwap } from "../core/swap/shownSwap.ts";
 import { swapStatus } from "../core/swap/swapStatus.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
 import { StorageError } from "../ports/sql.ts";
 import type { MadeStatus, SwapViews } from "../ports/swapViews.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 
+/** Statuses made in one turn of the event loop: to fold a log takes the better part of a millisecond, and a page may have a thousand. */
+const MADE_IN_TURN = 50;
+
 /** What the statuses are made of: the logs, which of them are final, and what was made of those before. */
 export type SwapLogs = {
+  readonly clock: Clock;
   log(uuid: string): Promise<readonly StoredEvent[] | null>;
   isSettled(uuid: string): boolean;
   /** What a chain of a running swap knows and cannot show, one sentence; null: nothing. */
@@ -45,15 +50,18 @@ export function swapStatuses(swaps: SwapLogs): Pick<SwapsApi, "status" | "status
       const settled = new Set(uuids.filter((uuid) => swaps.isSettled(uuid)));
       const views = await swaps.views.read([...settled]);
       const fresh: MadeStatus[] = [];
-      const found = await Promise.all(
-        uuids.map(async (uuid): Promise<readonly [string, ShownSwap | undefined]> => {
-          const view = views.get(uuid);
-          if (view) return [uuid, "kept" in view ? ShownSwap.of(kdfStatus(view.kept)) : view.status];
-          const made = await madeUnlessDamaged(uuid);
-          if (made && made.events !== null && settled.has(uuid)) fresh.push({ uuid, events: made.events, status: made.status });
-          return [uuid, made?.status];
-        }),
-      );
+      const statusOf = async (uuid: string): Promise<readonly [string, ShownSwap | undefined]> => {
+        const view = views.get(uuid);
+        if (view) return [uuid, "kept" in view ? ShownSwap.of(kdfStatus(view.kept)) : view.status];
+        const made = await madeUnlessDamaged(uuid);
+        if (made && made.events !== null && settled.has(uuid)) fresh.push({ uuid, events: made.events, status: made.status });
+        return [uuid, made?.status];
+      };
+      const found: (readonly [string, ShownSwap | undefined])[] = [];
+      for (let from = 0; from < uuids.length; from += MADE_IN_TURN) {
+        if (from > 0) await sleep(swaps.clock, 0);
+        found.push(...(await Promise.all(uuids.slice(from, from + MADE_IN_TURN).map(statusOf))));
+      }
       if (fresh.length > 0) swaps.keep(fresh);
       return new Map(found.flatMap(([uuid, status]) => (status ? [[uuid, status]] : [])));
     },

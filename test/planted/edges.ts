@@ -1098,6 +1098,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/rpc/historyShape.test.ts",
   ),
   bug(
+    "the statuses of a thousand swaps are made in one turn",
+    "src/main/swapStatuses.ts",
+    "const MADE_IN_TURN = 50;",
+    "const MADE_IN_TURN = 50_000;",
+    "test/swap/settledStatuses.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

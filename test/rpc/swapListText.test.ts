@@ -12,6 +12,7 @@ import { swapPages } from "../../src/main/swapPages.ts";
 import { swapStatuses } from "../../src/main/swapStatuses.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
+import { PromptClock } from "../fakes/promptClock.ts";
 import { fakeDispatcher, send, serveRpc } from "../fakes/rpcServer.ts";
 import { recordedLogs } from "../vectors/eventLogs/eventLogs.ts";
 
@@ -91,6 +92,7 @@ async function nodeWith(swaps: readonly Swap[], compatibility: "spec" | "kdf") {
   }
   const node = await fakeNode();
   const statuses = swapStatuses({
+    clock: new PromptClock(),
     async log(uuid) {
       const log = await store.log(uuid);
       logsRead += Number(log.length > 0);

@@ -4,6 +4,7 @@ import { ShownSwap, type SwapStatus } from "../../src/core/swap/shownSwap.ts";
 import { statusMaker, swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { swapStatuses } from "../../src/main/swapStatuses.ts";
 import type { SwapsApi } from "../../src/rpc/ctx/swaps.ts";
+import { PromptClock } from "../fakes/promptClock.ts";
 import { type SwapSide, SwapWorld } from "../fakes/swapWorld.ts";
 
 /** Statuses that are kept beside the logs must say what the logs say, whatever becomes of the swaps. */
@@ -21,6 +22,7 @@ class Lists {
   constructor(side: SwapSide) {
     const views = createSwapViews(side.db, MAKER);
     this.#statuses = swapStatuses({
+      clock: new PromptClock(),
       log: (uuid) => {
         this.reads++;
         return side.runner.log(uuid);
@@ -127,6 +129,7 @@ test("a swap nobody has is not settled, nor kept: it may start at any moment", a
 test("what ended in KDF is shown as it was stored, and not kept a second time", async () => {
   const kept: string[] = [];
   const { statuses } = swapStatuses({
+    clock: new PromptClock(),
     log: async () => null,
     isSettled: () => true,
     unseenOf: () => null,
@@ -136,4 +139,29 @@ test("what ended in KDF is shown as it was stored, and not kept a second time", 
   });
   expect((await statuses(["a"])).get("a")?.status).toMatchObject({ uuid: "a", is_finished: true });
   expect(kept).toEqual([]);
+});
+
+test("statuses of a long page are made some in a turn, and all of them in their order", async () => {
+  const clock = new PromptClock();
+  let made = 0;
+  const inTurn: number[] = [];
+  clock.onTurn = () => {
+    inTurn.push(made);
+    made = 0;
+  };
+  const { statuses } = swapStatuses({
+    clock,
+    log: async () => null,
+    isSettled: () => false,
+    unseenOf: () => null,
+    endedElsewhere: async (uuid) => {
+      made++;
+      return { type: "Maker", uuid, events: [{ timestamp: 1, event: { type: "Finished" } }] };
+    },
+    views: { read: async () => new Map() },
+    keep: () => undefined,
+  });
+  const uuids = Array.from({ length: 120 }, (_, n) => String(n));
+  expect([...(await statuses(uuids)).keys()]).toEqual(uuids);
+  expect([...inTurn, made]).toEqual([50, 50, 20]);
 });
