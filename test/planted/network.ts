@@ -175,6 +175,20 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/ownBook.test.ts",
   ),
   bug(
+    "all own orders are hashed again after each match",
+    "src/app/orderbook/ownBook.ts",
+    "    this.#known.set(view, own);\n",
+    "",
+    "src/app/orderbook/ownBook.test.ts",
+  ),
+  bug(
+    "an own order counts as it stood before others came beside it",
+    "src/core/book/trie.ts",
+    "first?.memo.depth === depth",
+    "first && first.memo.depth !== -1",
+    "src/core/book/trie.test.ts",
+  ),
+  bug(
     "an honest relay is banned for topics somebody made up",
     "src/net/gossipRouter.ts",
     "else if (!this.#relays.connected.has(peer.id)) this.#blame(peer, OFFENCE.invalidMessage",

@@ -3,7 +3,7 @@ import { rational } from "../../core/money/rational.ts";
 import type { OwnOrderView } from "../orders/ownOrders.ts";
 import { OwnBook } from "./ownBook.ts";
 
-test("own orders are hashed when a root is asked for, those of its pair alone, and once until something changes", () => {
+test("own orders are hashed when a root is asked for, those of its pair alone, and once until they change", () => {
   const hashed: number[] = [];
   const viewOf = (n: number, base: string): OwnOrderView => ({
     uuid: `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`,
@@ -39,7 +39,13 @@ test("own orders are hashed when a root is asked for, those of its pair alone, a
   expect(looked(() => book.root("AAA:BBB"))).toEqual([1, 3]);
   expect(looked(() => book.roots())).toEqual([2]);
   expect(looked(() => [book.roots(), book.root("AAA:BBB")])).toEqual([]);
+  const before = book.root("AAA:BBB");
+  views[2] = viewOf(4, "AAA");
   change();
-  expect(looked(() => book.roots())).toEqual([1, 3, 2]);
+  // What is as it was is not hashed again.
+  expect(looked(() => book.roots())).toEqual([4]);
   expect(book.inPair("AAA:BBB")).toHaveLength(2);
+  const anew = new OwnBook({ orders: () => views, onChange }, book.pubkey);
+  expect([book.root("AAA:BBB"), book.root("CCC:BBB")]).toEqual([anew.root("AAA:BBB"), anew.root("CCC:BBB")]);
+  expect(book.root("AAA:BBB")).not.toEqual(before);
 });

@@ -1,14 +1,15 @@
 import { type BookOrder, trieLeaf } from "../../core/book/bookOrder.ts";
 import { pairOf } from "../../core/book/bookPair.ts";
-import { EMPTY_ROOT, NO_ROOT, trieRoot } from "../../core/book/trie.ts";
+import { EMPTY_ROOT, NO_ROOT, type TrieEntry, trieRoot } from "../../core/book/trie.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { OwnOrders, OwnOrderView } from "../orders/ownOrders.ts";
 
 /** Pairs remembered after their last own order, to answer "no orders" instead of "never heard of". */
 const MAX_PAST_PAIRS = 1000;
 
-/** `root`: null until it is asked for. Hashing an order takes some 40 microseconds, and each match changes one of them. */
-type OwnPair = { readonly orders: BookOrder[]; root: Uint8Array | null };
+type OwnOrder = { readonly order: BookOrder; readonly leaf: () => TrieEntry };
+/** `root`: null until it is asked for. */
+type OwnPair = { readonly orders: BookOrder[]; readonly leaves: (() => TrieEntry)[]; root: Uint8Array | null };
 
 /** Own announced orders in the book's terms, with their roots. Follows the source; computes only after a change. */
 export class OwnBook {
@@ -18,6 +19,8 @@ export class OwnBook {
   readonly #unsubscribe: () => void;
   readonly #pastPairs = new Set<string>();
   #pairs: ReadonlyMap<string, OwnPair> | null = null;
+  /** Hashing an order takes some 40 microseconds, there may be ten thousand, and each match changes one of them. */
+  readonly #known = new WeakMap<OwnOrderView, OwnOrder>();
 
   constructor(source: OwnOrders, pubkey: string) {
     this.pubkey = pubkey;
@@ -65,13 +68,27 @@ export class OwnBook {
     const pairs = new Map<string, OwnPair>();
     for (const view of this.#source.orders()) {
       const pair = pairOf(view.base, view.rel);
-      const own = pairs.get(pair) ?? { orders: [], root: null };
-      own.orders.push(viewToBookOrder(view, this.pubkey));
+      const own = pairs.get(pair) ?? { orders: [], leaves: [], root: null };
+      const { order, leaf } = this.#known.get(view) ?? this.#read(view);
+      own.orders.push(order);
+      own.leaves.push(leaf);
       pairs.set(pair, own);
       this.#remember(pair);
     }
     this.#pairs = pairs;
     return pairs;
+  }
+
+  #read(view: OwnOrderView): OwnOrder {
+    const order = viewToBookOrder(view, this.pubkey);
+    let entry: TrieEntry | null = null;
+    const leaf = (): TrieEntry => {
+      entry ??= [...trieLeaf(order.item), { depth: -1, ref: NO_ROOT }];
+      return entry;
+    };
+    const own = { order, leaf };
+    this.#known.set(view, own);
+    return own;
   }
 
   #remember(pair: string): void {
@@ -81,7 +98,7 @@ export class OwnBook {
 }
 
 const rootOf = (own: OwnPair): Uint8Array => {
-  own.root ??= trieRoot(own.orders.map(({ item }) => trieLeaf(item)));
+  own.root ??= trieRoot(own.leaves.map((leaf) => leaf()));
   return own.root;
 };
 

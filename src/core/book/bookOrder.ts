@@ -2,7 +2,6 @@ import { MsgpackWriter } from "../message/msgpackWriter.ts";
 import type { ConfSettings, OrderbookItem } from "../message/types.ts";
 import { uuidToBytes, writeOrderbookItem } from "../message/wireShapes.ts";
 import { cmp, isPositive, isShort, lt, ZERO } from "../money/rational.ts";
-import type { TrieEntry } from "./trie.ts";
 
 /** One open maker order. Volumes in whole base coins, price in rel per base, tickers as on the wire. */
 export type BookOrder = {
@@ -32,7 +31,7 @@ export function offersSomething(item: OrderbookItem): boolean {
 export const hasShortNumbers = (item: OrderbookItem): boolean => [item.price, item.maxVolume, item.minVolume].every(isShort);
 
 /** Leaf of the pair trie: the raw form of the rationals counts (reference p2p-wire.md section 10). */
-export function trieLeaf(item: OrderbookItem): TrieEntry {
+export function trieLeaf(item: OrderbookItem): readonly [key: Uint8Array, value: Uint8Array] {
   const w = new MsgpackWriter();
   writeOrderbookItem(w, item);
   return [uuidToBytes(item.uuid), w.finish()];

@@ -1,8 +1,10 @@
 import { blake2b } from "@noble/hashes/blake2.js";
 import { concatBytes, equalBytes, fromHex } from "../util/bytes.ts";
 
-/** Key and value of one leaf; all keys of a trie have the same length and differ. */
-export type TrieEntry = readonly [key: Uint8Array, value: Uint8Array];
+/** How a leaf stood in its branch when it was last hashed: the same for as long as its neighbours leave it at this depth. */
+export type LeafMemo = { depth: number; ref: Uint8Array };
+/** Key and value of one leaf; all keys of a trie have the same length and differ. `memo`: of this key and value alone; depth -1 before the first time. */
+export type TrieEntry = readonly [key: Uint8Array, value: Uint8Array, memo?: LeafMemo];
 
 /** Length of every hash of the order-book trie, bytes. */
 const ROOT_BYTES = 8;
@@ -28,11 +30,11 @@ export const saysNoOrders = (root: Uint8Array): boolean => equalBytes(root, NO_R
  */
 export function trieRoot(entries: readonly TrieEntry[]): Uint8Array {
   if (entries.length === 0) return EMPTY_ROOT;
-  const leaves = entries.map(([key, value]): Leaf => ({ nibbles: toNibbles(key), value }));
+  const leaves = entries.map(([key, value, memo = { depth: -1, ref: NO_ROOT }]): Leaf => ({ nibbles: toNibbles(key), value, memo }));
   return blake2b64(encodeNode(leaves, 0));
 }
 
-type Leaf = { readonly nibbles: Uint8Array; readonly value: Uint8Array };
+type Leaf = { readonly nibbles: Uint8Array; readonly value: Uint8Array; readonly memo: LeafMemo };
 
 /** The node that holds all `leaves`, which agree in their first `depth` nibbles. */
 function encodeNode(leaves: readonly Leaf[], depth: number): Uint8Array {
@@ -50,12 +52,21 @@ function encodeNode(leaves: readonly Leaf[], depth: number): Uint8Array {
   children.forEach((below, nibble) => {
     if (below.length === 0) return;
     bitmap |= 1 << nibble;
-    const encoded = encodeNode(below, fork + 1);
-    const ref = encoded.length < ROOT_BYTES ? encoded : blake2b64(encoded);
+    const ref = refOf(below, fork + 1);
     refs.push(compact(ref.length), ref);
   });
   const path = first.nibbles.subarray(depth, fork);
   return concatBytes(header(BRANCH_WITHOUT_VALUE, path), new Uint8Array([bitmap & 0xff, bitmap >> 8]), ...refs);
+}
+
+/** How a branch refers to the node that holds all `leaves`. */
+function refOf(leaves: readonly Leaf[], depth: number): Uint8Array {
+  const [first] = leaves;
+  if (leaves.length === 1 && first?.memo.depth === depth) return first.memo.ref;
+  const encoded = encodeNode(leaves, depth);
+  const ref = encoded.length < ROOT_BYTES ? encoded : blake2b64(encoded);
+  if (leaves.length === 1 && first) Object.assign(first.memo, { depth, ref });
+  return ref;
 }
 
 /** First nibble at which the leaves differ. */
