@@ -1105,6 +1105,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/swap/settledStatuses.test.ts",
   ),
   bug(
+    "a large node that is asked for thousands of orders now and then collects its garbage each time",
+    "src/adapters/system/memoryKeeper.ts",
+    "const REST = 100;",
+    "const REST = 0;",
+    "src/adapters/system/memoryKeeper.test.ts",
+  ),
+  bug(
     "each page of a history reads all of it",
     "src/app/coin/txHistory.ts",
     "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",

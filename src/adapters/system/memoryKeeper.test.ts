@@ -8,12 +8,14 @@ const MIB = 1024 * 1024;
 function setUp() {
   const clock = new VirtualClock();
   const log = new SilentLog();
-  const state = { resident: 150 * MIB, cpuMs: 0, busyShare: 0, releases: 0 };
-  const stop = keepMemorySmall(clock, log, {
+  const state = { resident: 150 * MIB, cpuMs: 0, busyShare: 0, releases: 0, releaseMs: 0, stoodMs: 0 };
+  const standing = { nowMs: () => clock.nowMs() + state.stoodMs, after: clock.after.bind(clock) };
+  const stop = keepMemorySmall(standing, log, {
     residentBytes: () => state.resident,
     cpuMs: () => state.cpuMs,
     release: async () => {
       state.releases++;
+      state.stoodMs += state.releaseMs;
       state.resident = 110 * MIB;
     },
   });
@@ -49,6 +51,18 @@ test("what a burst of work leaves behind is given back when it is over, and smal
   state.busyShare = 0;
   await pass(11);
   expect(state.releases).toBe(2);
+});
+
+test("where small bursts come every few seconds, giving back takes a hundredth of the time at most", async () => {
+  const { state, pass } = setUp();
+  state.releaseMs = 500;
+  await pass(6);
+  expect(state.releases).toBe(1);
+  for (let i = 0; i < 40; i++) {
+    state.resident += 30 * MIB;
+    await pass(3);
+  }
+  expect(state.releases).toBe(3);
 });
 
 test("once ended it does nothing more, and a release that fails does no harm", async () => {
