@@ -175,6 +175,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/ownBook.test.ts",
   ),
   bug(
+    "a pair with more orders than an answer can hold keeps all others from being synced",
+    "src/app/orderbook/answerRequest.ts",
+    "orders.length > MOST_IN_FRAME || ",
+    "",
+    "src/app/orderbook/answerRequest.test.ts",
+  ),
+  bug(
     "all own orders are hashed again after each match",
     "src/app/orderbook/ownBook.ts",
     "    this.#known.set(view, own);\n",
@@ -240,7 +247,7 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a maker with many pairs is never synced",
     "src/app/orderbook/answerRequest.ts",
-    "if (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS) continue;",
+    "if (orders.length > MOST_IN_FRAME || (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS)) continue;",
     'if (told.length + orders.length > MAX_SYNC_ORDERS) return { kind: "none" };',
     SERVICE_TEST,
   ),

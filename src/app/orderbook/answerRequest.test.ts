@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { orderConf, orderUuid } from "../../../test/fakes/bookWorld.ts";
 import { OrderbookState } from "../../core/book/orderbookState.ts";
-import { parseDepthAnswer, parseOrderbookAnswer } from "../../core/message/orderbookAnswer.ts";
+import { parseDepthAnswer, parseOrderbookAnswer, parseSyncAnswer } from "../../core/message/orderbookAnswer.ts";
 import { encodeP2pRequest } from "../../core/message/requestMessage.ts";
 import { rational } from "../../core/money/rational.ts";
+import type { OwnOrderView } from "../orders/ownOrders.ts";
 import { answerRequest } from "./answerRequest.ts";
 import { OwnBook } from "./ownBook.ts";
 
@@ -64,4 +65,22 @@ test("a pair is counted once, however often a question about depths names it", (
     1_000,
   ]);
   expect(counted).toBe(1);
+});
+
+test("a pair with more own orders than an answer can hold is not told, and keeps no other from it", () => {
+  const viewOf = (n: number, rel: string): OwnOrderView => ({
+    ...{ uuid: orderUuid(n), base: "AAA", rel, price: rational(1n), maxVolume: rational(1n), minVolume: rational(1n) },
+    ...{ createdAt: 1, conf: orderConf, baseProtocolInfo: new Uint8Array(), relProtocolInfo: new Uint8Array() },
+  });
+  const views = [...Array.from({ length: 4_001 }, (_, n) => viewOf(n, "BBB")), viewOf(5_000, "CCC")];
+  const own = new OwnBook({ orders: () => views, onChange: () => () => undefined }, keyOf(1));
+  const ask = (...pairs: readonly string[]) => {
+    const trieRoots = pairs.map((pair) => [pair, new Uint8Array(8)] as const);
+    const request = encodeP2pRequest({ type: "SyncPubkeyOrderbookState", pubkey: keyOf(1), trieRoots });
+    const answer = answerRequest(request, { isRelay: false, book: bookOf([]), own, isBanned: () => false }, NOW_MS);
+    const parsed = answer.kind === "ok" ? parseSyncAnswer(answer.data) : undefined;
+    return parsed?.ok ? [...parsed.value.pairs.keys()] : answer.kind;
+  };
+  expect(ask("AAA:BBB", "AAA:CCC")).toEqual(["AAA:CCC"]);
+  expect(ask("AAA:BBB")).toBe("err");
 });

@@ -27,6 +27,9 @@ const MAX_ANSWER_ORDERS = 1000;
 /** Orders of one sync answer at most: all that a key may have in our book. A longer answer than a frame holds is refused by the network layer. */
 const MAX_SYNC_ORDERS = DEFAULT_BOOK_LIMITS.ordersPerKey;
 
+/** Orders of one pair beyond which no answer can hold them: each has 250 bytes there at least, and a frame a megabyte. */
+const MOST_IN_FRAME = 4_000;
+
 /** What answers are made from. */
 export type AnswerSources = {
   /** A relay answers from the whole book, a light node for its own orders only. */
@@ -103,7 +106,8 @@ function orderbook(base: string, rel: string, from: AnswerSources, nowMs: number
 
 /**
  * Always whole tries: correct whatever state the asker is in (reference p2p-wire.md section 10). Pairs that do not fit any more are left
- * out: their roots still differ at the next keep-alive, and they are asked for then.
+ * out: their roots still differ at the next keep-alive, and they are asked for then. So is one that no answer can hold: it must not keep the others from
+ * being told, and to write it takes a quarter of a second, for nothing.
  */
 function syncState(pubkey: string, roots: readonly (readonly [pair: string, root: Uint8Array])[], from: AnswerSources): PeerAnswer {
   const { isRelay, book, own } = from;
@@ -115,10 +119,11 @@ function syncState(pubkey: string, roots: readonly (readonly [pair: string, root
     const known = isOwn ? !equalBytes(own.root(pair), NO_ROOT) : book.shelf(pubkey, pair) !== undefined;
     if (!known) return { kind: "err", message: `No pair trie root for ${pair}` };
     const orders = isOwn ? own.inPair(pair) : [...(book.shelf(pubkey, pair)?.orders.values() ?? [])].filter(({ confirmed }) => confirmed);
-    if (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS) continue;
+    if (orders.length > MOST_IN_FRAME || (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS)) continue;
     pairs.set(pair, { type: "FullTrie", orders: orders.map(({ item }) => item) });
     told.push(...orders);
   }
+  if (pairs.size === 0 && roots.length > 0) return { kind: "err", message: "more orders than an answer can hold" };
   return { kind: "ok", data: encodeSyncAnswer({ pairs, ...extrasOf(told) }) };
 }
 
