@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
+import { scriptHashOf } from "../../src/adapters/electrum/scriptHash.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
 import { startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber, spendOf } from "../contract/spendable.ts";
@@ -66,6 +68,35 @@ test("of a history that is read in several parts, one of which ends within a blo
     expect([when, chain.outputs(scriptNumber(1)).filter(({ spentBy }) => spentBy === null).length]).toEqual([when, 0]);
     await chain.close();
   }
+});
+
+test.each([
+  { when: "with each payment to a busy address", isLie: false },
+  { when: "by one liar who names what waits in an old block", isLie: true },
+])("what has left memory is not asked for again, $when", async ({ isLie }) => {
+  const COUNT = 150;
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS);
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  for (let i = 0; i < COUNT; i++) {
+    const id = w.pay(scriptNumber(1), 100_000n);
+    w.mine();
+    w.send(spendOf(w.format, 1, [{ txid: id, vout: 0, value: 100_000n }], scriptNumber(2)));
+  }
+  w.mine(210);
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(100);
+  w.asked.length = 0;
+  const txid = w.pay(scriptNumber(1), 1_000n);
+  if (isLie) w.servers[0]?.faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(scriptNumber(1))), txid, height: 5 });
+  // A history so long is told at a pace.
+  await w.pass(60_000);
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.outputs(scriptNumber(1))).toMatchObject(Array.from({ length: 101 }, (_, i) => (i < 100 ? {} : { txid, spentBy: null })));
+  expect(w.asked.filter((method) => method === "blockchain.scripthash.get_history").length).toBeGreaterThan(0);
+  expect(w.asked.filter((method) => method === "blockchain.transaction.get")).toHaveLength(1);
 });
 
 test.each([

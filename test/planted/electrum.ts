@@ -1218,7 +1218,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what is stored of an address is asked of servers again at each start",
     "src/adapters/electrum/historyWork.ts",
-    "index.txEntry(claim.txid) ?? storedOnly.get(claim.txid)",
+    "index.txEntry(claim.txid) ?? (await store.storedTxs([claim.txid]))[0]",
     "index.txEntry(claim.txid)",
     "test/electrum/longPast.test.ts",
   ),

@@ -4,7 +4,7 @@ import { RetryTimer } from "../../chainIndex/retryTimer.ts";
 import { RoundWaiters } from "../../chainIndex/roundWaiters.ts";
 import { StepLoop } from "../../chainIndex/stepLoop.ts";
 import type { ChainChange, ChainStatus } from "../../ports/chain.ts";
-import type { ChainDelta, ChainStore, StoredTx, WatchKey } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainStore, WatchKey } from "../../ports/chainStore.ts";
 import { Aborted } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { type LookFault, lookFaultSentence } from "./fault.ts";
@@ -13,8 +13,6 @@ import { type LookParts, ServerLook } from "./serverLook.ts";
 
 /** What the loop of one chain is made of. */
 export type LoopParts = LookParts & {
-  /** What the store had at the start and memory has not; empty once all of it was gone through. */
-  readonly storedOnly: Map<string, StoredTx>;
   readonly ticker: string;
   readonly store: ChainStore;
   readonly log: Log;
@@ -174,8 +172,6 @@ export class ElectrumLoop {
 
   #succeed(): void {
     this.#moves = 0;
-    // What it was kept for is done.
-    this.#parts.storedOnly.clear();
     this.#answered();
     for (const server of this.#parts.pool.present()) server.forgive();
     this.#timer.succeeded(this.#parts.pollMs);

@@ -44,7 +44,6 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const { ticker, format, headerRules: rules, store, clock, log, credit = new ServerCredit(), options = {} } = deps;
   const closed = closing.signal;
   const index = new ChainIndex(snapshot);
-  const storedOnly = new Map(snapshot.txs.flatMap((tx) => (index.txEntry(tx.txid) === undefined ? [[tx.txid, tx]] : [])));
   const chosen = new ChosenServers(
     {
       ticker,
@@ -162,10 +161,9 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
       minConnected: () => pool.minConnected,
       nowMs: () => clock.nowMs(),
       isPast,
-      storedOnly,
+      store,
       commit: (delta) => loop.commit(delta),
     }),
-    storedOnly,
     watchedTxs,
     missing,
     search,

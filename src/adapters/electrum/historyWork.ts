@@ -5,7 +5,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
-import type { ChainDelta, StoredTx } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainStore, StoredTx } from "../../ports/chainStore.ts";
 import { AskAgain } from "./askAgain.ts";
 import { aheadOf, type Claim, claimsOf, knownBy, merge, namingOf } from "./claims.ts";
 import type { Look } from "./fault.ts";
@@ -66,11 +66,8 @@ export type HistoryWorkDeps = {
   readonly minConnected: () => number;
   readonly nowMs: () => number;
   readonly isPast: IsPast;
-  /**
-   * What the store had at the start and memory has not, because all it paid was spent long ago. The first look goes through it once more: to ask servers for
-   * thousands of transactions at each start takes longer than a coin may take to be enabled.
-   */
-  readonly storedOnly: ReadonlyMap<string, StoredTx>;
+  /** Has what has left memory because all it paid was spent long ago: servers would have to be asked for thousands of transactions each time it is gone through. */
+  readonly store: Pick<ChainStore, "storedTxs">;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
 
@@ -229,9 +226,9 @@ export class HistoryWork {
 
   /** @param turn who of those that can be asked is asked first */
   async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
-    const { index, storedOnly, prover, mayTake, minConnected, nowMs } = this.#deps;
+    const { index, store, prover, mayTake, minConnected, nowMs } = this.#deps;
     const { claim } = job;
-    const entry = index.txEntry(claim.txid) ?? storedOnly.get(claim.txid);
+    const entry = index.txEntry(claim.txid) ?? (await store.storedTxs([claim.txid]))[0];
     const own = entry?.raw ? prover.read(entry.raw) : null;
     const block = entry?.block ?? null;
     if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
