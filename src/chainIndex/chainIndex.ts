@@ -339,18 +339,18 @@ export class ChainIndex {
   }
 
   /** Spends at this height or below are settled. */
-  get #settledHeight(): number {
+  get settledHeight(): number {
     return (this.tipHeader?.height ?? 0) - SETTLED_DEPTH;
   }
 
   /** Whether spends may be settled with a delta that were not before: at a new block, or where old ones are read. */
   #settles({ headers = [], txs = [] }: ChainDelta): boolean {
-    return headers.length > 0 || txs.some(({ block }) => block !== null && block.height <= this.#settledHeight);
+    return headers.length > 0 || txs.some(({ block }) => block !== null && block.height <= this.settledHeight);
   }
 
   #dropSettled(scriptHex: string): void {
     const keys = this.#byScript.get(scriptHex);
-    const settled = this.#settledHeight;
+    const settled = this.settledHeight;
     if (keys === undefined || keys.size <= SPENT_KEPT_PER_SCRIPT) return;
     const spent: { readonly key: string; readonly height: number }[] = [];
     for (const key of keys) {

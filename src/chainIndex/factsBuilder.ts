@@ -23,8 +23,8 @@ export type Facts = {
   readonly spends: readonly StoredSpend[];
 };
 
-/** Whether what a transaction paid a watched script was read in a block that stands: what the index does not have of it any more was spent long ago. */
-export type IsPast = (txid: string, scriptHex: string) => boolean;
+/** Whether an output that the index does not have was spent long ago (`outKey`). */
+export type IsPast = (key: string) => boolean;
 
 /**
  * Collects what transactions mean for the watched scripts and ids: pure, over the index and what it collected so
@@ -53,7 +53,7 @@ export class FactsBuilder {
         if (o.script.length === 0 || !this.#index.hasScript(scriptHex(o.script))) return;
         const key = outKey({ txid: t.txid, vout });
         const isKnown = this.#index.hasOutput(key);
-        if (!isKnown && this.#isPast(t.txid, scriptHex(o.script))) return;
+        if (!isKnown && this.#isPast(key)) return;
         matched.set(t.txid, t);
         const output = { txid: t.txid, vout, value: o.value, script: o.script.slice(), coinbase: isMinted(t) };
         if (!isKnown) this.#outputs.set(key, output);

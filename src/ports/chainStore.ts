@@ -1,3 +1,4 @@
+import type { OutPoint } from "../core/utxo/tx.ts";
 import type { BlockRef } from "./chain.ts";
 
 /** Header of a block on the best chain, as far as the index needs it. Hashes in display order. */
@@ -36,6 +37,9 @@ export type StoredOutput = {
 
 /** `spender` has an input that takes output `vout` of `txid`. Conflicting spenders may stand side by side until one is final. */
 export type StoredSpend = { readonly txid: string; readonly vout: number; readonly spender: string };
+
+/** An output, and the height of the block that spends it. */
+export type SpentOutput = OutPoint & { readonly height: number };
 
 /**
  * One step of the index, applied in the order of the fields, all or nothing. What a block brings (header, facts,
@@ -84,6 +88,8 @@ export interface ChainStore {
   history(scripts: readonly string[], limit: number): Promise<readonly string[]>;
   /** In any order, and without those that are not stored. */
   storedTxs(txids: readonly string[]): Promise<readonly StoredTx[]>;
+  /** Outputs of these transactions that one in a block spends, also those that have left memory. */
+  spentIn(txids: readonly string[]): Promise<readonly SpentOutput[]>;
   /** Outputs of `scripts` (hex) that these transactions spend, also those that have left memory. */
   spentOutputs(scripts: readonly string[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
 }

@@ -4,6 +4,7 @@ import { scriptHashOf } from "../../src/adapters/electrum/scriptHash.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
+import type { ChainStore } from "../../src/ports/chainStore.ts";
 import { startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber, spendOf } from "../contract/spendable.ts";
@@ -26,13 +27,20 @@ test("what an address was paid and spent long ago is asked for once, and not aga
     w.send(spendOf(w.format, 1, [{ txid: id, vout: 0, value: 100_000n }], scriptNumber(2)));
   }
   w.mine(450);
-  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  let looked = 0;
+  const storedTxs: ChainStore["storedTxs"] = (txids) => {
+    looked++;
+    return store.storedTxs(txids);
+  };
+  const chain = await w.openElectrum({ ...store, storedTxs }, { timeoutMs: 2_000 });
   cleanup.push(() => chain.close());
   await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
   expect(asked()).toBe(2 * COUNT);
   // Of those that were spent long ago a hundred stay in memory.
   expect(chain.outputs(scriptNumber(1))).toHaveLength(100);
   w.asked.length = 0;
+  looked = 0;
   for (let i = 1; i <= 3; i++) {
     w.pay(scriptNumber(1), 1_000n);
     await whileTimePasses(w, chain.refresh());
@@ -41,6 +49,7 @@ test("what an address was paid and spent long ago is asked for once, and not aga
     expect(chain.outputs(scriptNumber(1))).toHaveLength(100 + i);
   }
   expect(asked()).toBe(3);
+  expect(looked).toBe(3);
 });
 
 test("of a history that is read in several parts, one of which ends within a block, nothing counts as there that was spent long ago; what is stored is not asked for at a start", async () => {
@@ -68,6 +77,33 @@ test("of a history that is read in several parts, one of which ends within a blo
     expect([when, chain.outputs(scriptNumber(1)).filter(({ spentBy }) => spentBy === null).length]).toEqual([when, 0]);
     await chain.close();
   }
+});
+
+test("what one of two alone names in its mempool is not looked for in the store at each look", async () => {
+  const NAMED = 300;
+  const made = Array.from({ length: NAMED }, (_, i) => ({ tx_hash: (i + 1).toString(16).padStart(64, "0"), height: 0, fee: 200 }));
+  const w = await startElectrumChain(SEGWIT_COIN, 2, (line, server, call) => {
+    if (server !== 0 || !call.includes("blockchain.scripthash.")) return line;
+    const { id } = JSON.parse(call) as { id: number };
+    const result = call.includes("subscribe") ? "11".repeat(32) : made;
+    return JSON.stringify({ jsonrpc: "2.0", id, result });
+  });
+  cleanup.push(() => w.close());
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const looked: string[] = [];
+  const storedTxs: ChainStore["storedTxs"] = (txids) => {
+    looked.push(...txids);
+    return store.storedTxs(txids);
+  };
+  const chain = await w.openElectrum({ ...store, storedTxs }, { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  for (let i = 0; i < 5; i++) {
+    w.mine();
+    await whileTimePasses(w, chain.refresh());
+  }
+  expect(w.askedOf(0)).toContain("blockchain.scripthash.get_history");
+  expect(looked).toEqual([]);
 });
 
 test.each([

@@ -1,6 +1,5 @@
 import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import type { IsPast } from "../../chainIndex/factsBuilder.ts";
 import type { ChainDelta, ChainSnapshot } from "../../ports/chainStore.ts";
 import { ChosenServers } from "./chosenServers.ts";
 import type { ElectrumDeps } from "./electrumDeps.ts";
@@ -94,11 +93,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const historyPace = new HistoryPace();
   const refusedHistories = new RefusedHistories(index, historyPace);
   const views = new ScriptViews(refusedHistories, historyPace);
-  const isPast: IsPast = (txid, scriptHex) => {
-    const block = views.readIn(txid, scriptHex);
-    return block !== null && (block.height < index.windowBottom || index.headerAt(block.height)?.hash === block.hash);
-  };
-  const watchedTxs = new WatchedTxs(index, views, prover, isPast);
+  const watchedTxs = new WatchedTxs(index, store, views, prover);
   const missing = new MissingTxs(index, views);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
@@ -160,7 +155,6 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
       mayTake: (txid) => missing.mayTake(txid, clock.nowMs()),
       minConnected: () => pool.minConnected,
       nowMs: () => clock.nowMs(),
-      isPast,
       store,
       commit: (delta) => loop.commit(delta),
     }),

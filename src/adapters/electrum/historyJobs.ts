@@ -29,7 +29,6 @@ export function mark(jobs: readonly Job[], findings: readonly Finding[], servers
     const { claim, scripts } = job;
     const finding = findings[i];
     for (const tracked of scripts) {
-      tracked.again.delete(claim.txid);
       if (finding !== undefined && isFound(finding)) {
         tracked.done.set(claim.txid, finding.block);
         if (finding.isOpen) tracked.laterMs = laterMs;
@@ -85,10 +84,8 @@ export function reopen(jobs: readonly Job[], from: number): boolean {
   const now = new Set(jobs.map(({ claim }) => claim.txid));
   let any = false;
   for (const tracked of new Set(jobs.flatMap(({ scripts }) => scripts))) {
-    for (const [txid, block] of tracked.done) {
-      if (now.has(txid) || tracked.again.has(txid) || (block !== null && block.height < from)) continue;
-      tracked.again.add(txid);
-      any = true;
+    for (const [txid, block] of [...tracked.done]) {
+      if (!now.has(txid) && (block === null || block.height >= from)) any = tracked.done.delete(txid) || any;
     }
   }
   return any;

@@ -1,5 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { type Facts, FactsBuilder, type IsPast } from "../../chainIndex/factsBuilder.ts";
+import { type Facts, FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
@@ -14,6 +14,7 @@ import type { HeaderPlan } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import { type Finding, isContested, isFound, type Job, mark, piecesOf, reopen } from "./historyJobs.ts";
 import { inTurn } from "./inTurn.ts";
+import { longSpent } from "./longSpent.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
@@ -65,9 +66,8 @@ export type HistoryWorkDeps = {
   /** How many must be connected before anything is believed. */
   readonly minConnected: () => number;
   readonly nowMs: () => number;
-  readonly isPast: IsPast;
-  /** Has what has left memory because all it paid was spent long ago: servers would have to be asked for thousands of transactions each time it is gone through. */
-  readonly store: Pick<ChainStore, "storedTxs">;
+  /** Has what has left memory because it was spent long ago: servers would have to be asked for thousands of transactions each time it is gone through. */
+  readonly store: Pick<ChainStore, "storedTxs" | "spentIn">;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
 
@@ -112,7 +112,7 @@ export class HistoryWork {
         if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
         unproven ??= part[findings.indexOf("unproven")]?.claim;
         isLost ||= part.some((job, i) => findings[i] === "lost" && !isContested(job, servers.length));
-        const { facts, spentFrom } = this.#facts(part, findings);
+        const { facts, spentFrom } = await this.#facts(part, findings);
         await this.#deps.commit(joined(delta, facts));
         delta = {};
         mark(part, findings, servers.length, laterMs);
@@ -174,7 +174,7 @@ export class HistoryWork {
       for (const txid of tracked.done.keys()) if (!named.has(txid)) tracked.done.delete(txid);
       for (const claim of claims) {
         const done = tracked.done.get(claim.txid);
-        if (done !== undefined && !tracked.again.has(claim.txid) && this.#isSettled(claim, done, plan)) continue;
+        if (done !== undefined && this.#isSettled(claim, done, plan)) continue;
         const known = open.get(claim.txid);
         if (known === undefined) open.set(claim.txid, { claim, scripts: [tracked] });
         else {
@@ -228,10 +228,6 @@ export class HistoryWork {
   async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
     const { index, store, prover, mayTake, minConnected, nowMs } = this.#deps;
     const { claim } = job;
-    const entry = index.txEntry(claim.txid) ?? (await store.storedTxs([claim.txid]))[0];
-    const own = entry?.raw ? prover.read(entry.raw) : null;
-    const block = entry?.block ?? null;
-    if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
     const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
     // Of those that go away meanwhile the last must not be believed alone.
     const present = (): number => Math.max(minConnected(), servers.filter((s) => s.state === "connected").length);
@@ -239,6 +235,13 @@ export class HistoryWork {
     const isHeard = (): boolean => witnesses() >= witnessesOf(present()) && (!isDenied() || mayTake(claim.txid));
     const isAway = (): boolean => witnesses() < knownBy(claim).length && !prover.isTooMuch(claim.txid);
     const unheard = (): Finding => (isAway() ? "lost" : "unheard");
+    const known = index.txEntry(claim.txid);
+    // One of two can name thousands, and each is open at each look.
+    if (known === undefined && claim.blocks.size === 0 && !isHeard()) return unheard();
+    const entry = known ?? (await store.storedTxs([claim.txid]))[0];
+    const own = entry?.raw ? prover.read(entry.raw) : null;
+    const block = entry?.block ?? null;
+    if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
     if (own === null && claim.blocks.size === 0 && !isHeard()) return unheard();
     const asked = own === null ? this.#mayGive(claim) : [];
     if (own === null && asked.length === 0) return "ungiven";
@@ -288,12 +291,18 @@ export class HistoryWork {
   }
 
   /** @returns also the lowest block in which something may spend what became known with it; null: nothing did */
-  #facts(jobs: readonly Job[], findings: readonly Finding[]): { readonly facts: Facts; readonly spentFrom: number | null } {
-    const { index, nowMs, isPast } = this.#deps;
+  async #facts(jobs: readonly Job[], findings: readonly Finding[]): Promise<{ readonly facts: Facts; readonly spentFrom: number | null }> {
+    const { index, store, nowMs } = this.#deps;
+    const found = findings.filter(isFound);
+    const isPast = await longSpent(
+      index,
+      store,
+      found.map(({ tx }) => tx.txid),
+    );
     const builder = new FactsBuilder(index, nowMs(), isPast);
     const blocks = new Map<string, { readonly ref: BlockRef; readonly txs: RawTx[] }>();
     const pool: RawTx[] = [];
-    for (const { tx, block } of findings.filter(isFound)) {
+    for (const { tx, block } of found) {
       if (block === null) pool.push(tx);
       else if (blocks.has(block.hash)) blocks.get(block.hash)?.txs.push(tx);
       else blocks.set(block.hash, { ref: block, txs: [tx] });

@@ -61,8 +61,6 @@ export type Tracked = {
   readonly silentSince: WeakMap<RemoteServer, number>;
   /** What was made of its history, by transaction: its block; null: in the mempool. */
   readonly done: Map<string, BlockRef | null>;
-  /** Of these, what is to be gone through again: it may spend what became known since. What it pays is known all the same, or was spent long ago. */
-  readonly again: Set<string>;
   /** A view is another one than when it was last worked off. */
   changed: boolean;
   /** When what nobody gave, or most deny, is to be asked for again, unix ms; null: there is no such thing. */
@@ -95,11 +93,6 @@ export class ScriptViews {
     return this.#tracked.get(scriptHex);
   }
 
-  /** The block in which what a transaction paid a script was read; null: it was not, or in none. */
-  readIn(txid: string, scriptHex: string): BlockRef | null {
-    return this.#tracked.get(scriptHex)?.done.get(txid) ?? null;
-  }
-
   /** Follows a script; one that is followed already keeps what is known of it, unless it has to go further back. */
   add(scriptHex: string, fromHeight: number): void {
     const known = this.#tracked.get(scriptHex);
@@ -124,7 +117,6 @@ export class ScriptViews {
       left: known?.left ?? new WeakMap(),
       silentSince: known?.silentSince ?? new WeakMap(),
       done: new Map(),
-      again: new Set(),
       changed: true,
       laterMs: null,
       aheadAt: null,
@@ -162,7 +154,6 @@ export class ScriptViews {
   restart(): void {
     for (const tracked of this.#tracked.values()) {
       tracked.done.clear();
-      tracked.again.clear();
       tracked.changed = true;
     }
   }

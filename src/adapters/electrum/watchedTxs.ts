@@ -1,11 +1,13 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { FactsBuilder, type IsPast } from "../../chainIndex/factsBuilder.ts";
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import type { RawTx } from "../../chainIndex/rawTx.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
-import type { ChainDelta, StoredWatch } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainStore, StoredWatch } from "../../ports/chainStore.ts";
 import { parseRawTx } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
+import { longSpent } from "./longSpent.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews, Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
@@ -26,9 +28,9 @@ const OP_RETURN = 0x6a;
  */
 export class WatchedTxs {
   readonly #index: ChainIndex;
+  readonly #store: Pick<ChainStore, "spentIn">;
   readonly #views: ScriptViews;
   readonly #prover: TxProver;
-  readonly #isPast: IsPast;
   /** The scripts that may be followed for a transaction, and which one is. */
   readonly #helpers = new Map<string, { readonly scripts: readonly string[]; readonly at: number }>();
   /** The same of those that were sent from here, watched or not. */
@@ -37,11 +39,11 @@ export class WatchedTxs {
   readonly #answered = new Set<string>();
   readonly #again = new AskAgain();
 
-  constructor(index: ChainIndex, views: ScriptViews, prover: TxProver, isPast: IsPast) {
+  constructor(index: ChainIndex, store: Pick<ChainStore, "spentIn">, views: ScriptViews, prover: TxProver) {
     this.#index = index;
+    this.#store = store;
     this.#views = views;
     this.#prover = prover;
-    this.#isPast = isPast;
   }
 
   /** The bytes of a transaction: whoever watches for it needs to ask nobody for them. */
@@ -62,13 +64,20 @@ export class WatchedTxs {
    * @returns what is to be written: those that came up in the mempool
    */
   async look(watches: readonly StoredWatch[], servers: readonly RemoteServer[], nowMs: number): Promise<ChainDelta> {
-    const builder = new FactsBuilder(this.#index, nowMs, this.#isPast);
+    const seen: RawTx[] = [];
     // All at once: one server that answers late must not make each wait for the one before.
-    await Promise.all(watches.map((watch) => this.#lookFor(watch, servers, builder, nowMs)));
+    await Promise.all(watches.map((watch) => this.#lookFor(watch, servers, seen, nowMs)));
+    const isPast = await longSpent(
+      this.#index,
+      this.#store,
+      seen.map(({ txid }) => txid),
+    );
+    const builder = new FactsBuilder(this.#index, nowMs, isPast);
+    builder.add(seen, null);
     return builder.facts();
   }
 
-  async #lookFor(watch: StoredWatch, servers: readonly RemoteServer[], builder: FactsBuilder, nowMs: number): Promise<void> {
+  async #lookFor(watch: StoredWatch, servers: readonly RemoteServer[], seen: RawTx[], nowMs: number): Promise<void> {
     const entry = this.#index.txEntry(watch.key);
     if (entry?.raw && entry.block !== null) {
       this.#answered.add(watch.key);
@@ -81,7 +90,7 @@ export class WatchedTxs {
     const scripts = this.#helpers.get(watch.key)?.scripts ?? (own === null ? this.#sent.get(watch.key) : helpersOf(own.tx));
     if (scripts !== undefined) this.#follow(watch, scripts, servers, nowMs);
     if (own !== null || this.#isFollowed(watch.key, servers) || !this.#again.isDue(watch.key, nowMs)) return;
-    const tx = await this.#fetch(watch.key, servers, builder);
+    const tx = await this.#fetch(watch.key, servers, seen);
     if (tx !== null) this.#follow(watch, helpersOf(tx.tx), servers, nowMs);
     this.#again.refused(watch.key, nowMs);
   }
@@ -115,7 +124,7 @@ export class WatchedTxs {
     this.#drop(txid, servers);
   }
 
-  async #fetch(txid: string, servers: readonly RemoteServer[], builder: FactsBuilder): Promise<ReturnType<TxProver["read"]>> {
+  async #fetch(txid: string, servers: readonly RemoteServer[], seen: RawTx[]): Promise<ReturnType<TxProver["read"]>> {
     const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
     const having = answers.filter((a) => a.ok).length;
     const without = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;
@@ -127,7 +136,7 @@ export class WatchedTxs {
         servers[i]?.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
     const good = reads.filter((r) => r?.txid === txid);
     const [tx = null] = good;
-    if (tx !== null && good.length >= witnessesOf(servers.length)) builder.add([tx], null);
+    if (tx !== null && good.length >= witnessesOf(servers.length)) seen.push(tx);
     return tx;
   }
 

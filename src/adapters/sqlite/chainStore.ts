@@ -4,6 +4,7 @@ import type {
   ChainDelta,
   ChainSnapshot,
   ChainStore,
+  SpentOutput,
   StoredHeader,
   StoredOutput,
   StoredSpend,
@@ -180,6 +181,16 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
         [ticker, JSON.stringify(txids)],
       );
       return rows.map(rowToTx);
+    },
+
+    async spentIn(txids: readonly string[]): Promise<readonly SpentOutput[]> {
+      const rows = await db.read(
+        `SELECT s.txid AS txid, s.vout AS vout, t.height AS height
+         FROM chain_spend s JOIN chain_tx t ON t.ticker = s.ticker AND t.txid = s.spender
+         WHERE s.ticker = ? AND s.txid IN (SELECT value FROM json_each(?)) AND t.height IS NOT NULL`,
+        [ticker, JSON.stringify(txids)],
+      );
+      return rows.map((row) => ({ txid: text(row, "txid"), vout: int(row, "vout"), height: int(row, "height") }));
     },
 
     async spentOutputs(scripts: readonly string[], spenders: readonly string[]): Promise<readonly StoredOutput[]> {
