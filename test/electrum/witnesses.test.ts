@@ -109,6 +109,28 @@ test("connected servers that do not have the block speak against it, too: most o
   expect(await world.doubt()).toMatch(SHOWN);
 });
 
+test("one of three that was found to lie says nothing of a block, whatever it said before: no single liar holds up a swap", async () => {
+  const world = await begin(3, 3);
+  const { w, chain } = world;
+  const block = world.last();
+  const doubt = (): Promise<string | null> => whileTimePasses(w, chain.doubt?.(block, 1) ?? expect.fail("nobody to ask"));
+  const state = (): string | undefined => chain.servers()[2]?.state;
+  fault(world, 2, LAG);
+  expect(await doubt()).toBeNull();
+  w.servers[2]?.faults.clear();
+  fault(world, 2, { kind: "false_header", fromHeight: block.height + 1 });
+  // Every other one of its headers shows the little work there is.
+  for (let i = 0; i < 30 && state() === "connected"; i++) {
+    w.mine();
+    await whileTimePasses(w, chain.refresh());
+  }
+  expect(state()).toBe("dropped");
+  expect(await doubt()).toBeNull();
+  const visits = world.visits[2];
+  expect(await world.doubt()).toBeNull();
+  expect(world.visits[2]).toBe(visits);
+});
+
 test("a host that does not answer at one port is asked at another", async () => {
   const world = await begin(4, 2, { minConnected: 1 }, [undefined, undefined, "host", "host"]);
   fault(world, 2, LAG);

@@ -2201,6 +2201,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/electrum/witnesses.test.ts",
   ),
   bug(
+    "one server of three that is found to lie holds up a swap by denying the block its payment is in",
+    `${AT}/witnesses.ts`,
+    "word.said === what && !liars.has(voter)",
+    "word.said === what && !liars.has(`${voter} `)",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "who was found to lie is asked whether others lie",
+    `${AT}/witnesses.ts`,
+    "&& !liars.has(pooled.voter) &&",
+    "&& !liars.has(`${pooled.voter} `) &&",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
     "servers are looked at anew every two seconds while others do not have a payment's block",
     "src/app/swap/duties/payment.ts",
     "  if (doubt) return `${slot}: ${doubt}`;\n",

@@ -56,7 +56,8 @@ export type WitnessesDeps = {
 /**
  * Where a block costs nothing, most of the connected servers can make one up. So before a step that cannot be taken back rests on it, all that
  * are configured are asked whether they have it: one that has, and was not connected when the block came, is enough. If none has, two that answer
- * speak against it, connected or not, or one where two at most are heard: a single liar stops nobody with three servers. Who gives no answer says nothing.
+ * speak against it, connected or not, or one where two at most are heard: a single liar stops nobody where three are heard. Who gives no answer says
+ * nothing, nor does who was found to lie.
  */
 export class Witnesses {
   readonly #deps: WitnessesDeps;
@@ -102,14 +103,14 @@ export class Witnesses {
     const inquiry = this.#inquiryOn(block);
     const { words } = inquiry;
     const asked = new Set<RemoteServer>();
-    for (let due = this.#due(words, asked); due.length > 0 && !isShown(words); due = this.#due(words, asked)) {
+    for (let due = this.#due(words, asked); due.length > 0 && !this.#isShown(words); due = this.#due(words, asked)) {
       for (const { pooled } of due) asked.add(pooled);
       await this.#ask(due, block, words);
       if (this.#isDenied(words)) break;
     }
     if (inquiry.isOver)
       return `block ${block.height} (${block.hash}) of ${this.#deps.ticker} is on the chain no more, or not without a break`;
-    return isShown(words) || !this.#isDenied(words) ? null : this.#sentence(block, words);
+    return this.#isShown(words) || !this.#isDenied(words) ? null : this.#sentence(block, words);
   }
 
   /** Voices that are heard. */
@@ -117,13 +118,27 @@ export class Witnesses {
     return new Set(this.#deps.pool.present().map(({ voter }) => voter));
   }
 
+  /** Voices that were found to lie, at whichever of their ports: what they said before counts no more either. */
+  #liars(): ReadonlySet<string> {
+    return new Set(this.#deps.servers.flatMap(({ pooled }) => (pooled.state === "dropped" ? [pooled.voter] : [])));
+  }
+
+  #saying(words: ReadonlyMap<string, Word>, what: Word["said"]): readonly Word[] {
+    const liars = this.#liars();
+    return [...words].flatMap(([voter, word]) => (word.said === what && !liars.has(voter) ? [word] : []));
+  }
+
+  #isShown(words: ReadonlyMap<string, Word>): boolean {
+    return this.#saying(words, "shown").length > 0;
+  }
+
   #isDenied(words: ReadonlyMap<string, Word>): boolean {
-    const against = [...words.values()].filter(({ said }) => said === "not").length;
+    const against = this.#saying(words, "not").length;
     return against >= MANY || 2 * against >= Math.max(1, this.#heard().size);
   }
 
   #sentence({ height, hash }: BlockRef, words: ReadonlyMap<string, Word>): string {
-    const against = [...words.values()].flatMap(({ said, name }) => (said === "not" ? [name] : []));
+    const against = this.#saying(words, "not").map(({ name }) => name);
     const showing = [...this.#heard()].filter((voice) => words.get(voice)?.said !== "not").length;
     const names = against.slice(0, MAX_NAMED).join(", ");
     const { ticker } = this.#deps;
@@ -137,8 +152,9 @@ export class Witnesses {
     const isOver = (untilMs: number): boolean => untilMs <= nowMs || untilMs > nowMs + MAX_AGAIN_MS;
     const isDue = (server: RemoteServer): boolean =>
       isOver(words.get(server.voter)?.againAtMs ?? 0) && isOver(this.#silent.get(server)?.untilMs ?? 0) && restOf(server) <= nowMs;
+    const liars = this.#liars();
     const open = this.#deps.servers
-      .filter(({ pooled }) => pooled.state !== "connecting" && !asked.has(pooled) && isDue(pooled))
+      .filter(({ pooled }) => pooled.state !== "connecting" && !liars.has(pooled.voter) && !asked.has(pooled) && isDue(pooled))
       .sort((a, b) => a.pooled.cost - b.pooled.cost);
     const connected = open.filter(({ pooled }) => pooled.state === "connected");
     const taken = new Set(connected.map(({ pooled }) => pooled.voter));
@@ -160,7 +176,7 @@ export class Witnesses {
       for (const server of due) {
         void this.#askOne(server, block, words).finally(() => {
           open--;
-          if (open === 0 || isShown(words)) resolve();
+          if (open === 0 || this.#isShown(words)) resolve();
         });
       }
     });
@@ -207,5 +223,3 @@ export class Witnesses {
 
 /** Whoever was away a moment ago is not waited for once more. */
 const restOf = (server: RemoteServer): number => (server.state === "away" ? (server.restUntilMs(false) ?? 0) : 0);
-
-const isShown = (words: ReadonlyMap<string, Word>): boolean => [...words.values()].some(({ said }) => said === "shown");
