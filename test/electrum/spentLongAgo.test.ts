@@ -40,12 +40,16 @@ async function open(w: ElectrumWorld, store: ChainStore): Promise<ElectrumChain>
   return chain;
 }
 
-test("between two parts of the history that is read at a start, nothing counts as there that was spent long ago", async () => {
-  const { w, db } = await begin(520);
+test.each([
+  { where: "between two parts of the history that is read at a start", count: 520, isRefused: false },
+  { where: "while blocks are read at a start, for no server tells the history any more", count: 120, isRefused: true },
+])("$where, nothing counts as there that was spent long ago", async ({ count, isRefused }) => {
+  const { w, db } = await begin(count);
   const first = await open(w, openChainStore(db, "TST"));
   await whileTimePasses(w, first.watchScript(OWN, 0));
   expect(unspent(first)).toBe(0);
   await first.close();
+  if (isRefused) for (const { faults } of w.servers) faults.add({ kind: "short_histories", lines: 10 });
   const store = openChainStore(db, "TST");
   const counts: number[] = [];
   let chain: ElectrumChain | null = null;
@@ -58,7 +62,12 @@ test("between two parts of the history that is read at a start, nothing counts a
   };
   chain = await open(w, counting);
   await whileTimePasses(w, chain.watchScript(OWN, 0));
-  expect(counts.filter((count) => count > 0)).toEqual([]);
+  for (let i = 0; i < 200 && isRefused && chain.crowded?.(OWN) !== "read"; i++) {
+    await w.pass(10_000);
+    counts.push(unspent(chain));
+  }
+  expect(chain.crowded?.(OWN)).toBe(isRefused ? "read" : null);
+  expect(counts.filter((unspent) => unspent > 0)).toEqual([]);
   expect(unspent(chain)).toBe(0);
 });
 

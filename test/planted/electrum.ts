@@ -1239,17 +1239,24 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what was spent long ago counts as there again once a script paid with it is watched",
     `${AT}/historyWork.ts`,
-    "new FactsBuilder(index, nowMs(), isPast)",
-    "new FactsBuilder(index, nowMs(), (key) => key === isPast.name)",
+    "await longSpent(index, store, txs)",
+    "await longSpent(index, store, [])",
     PAST_TEST,
     "test/electrum/spentLongAgo.test.ts",
   ),
   bug(
     "what was spent long ago counts as there again once the transaction that paid it is watched",
     `${AT}/watchedTxs.ts`,
-    "new FactsBuilder(this.#index, nowMs, isPast)",
-    "new FactsBuilder(this.#index, nowMs, (key) => key === isPast.name)",
+    "await longSpent(this.#index, this.#store, seen)",
+    "await longSpent(this.#index, this.#store, [])",
     PAST_TEST,
+  ),
+  bug(
+    "what was spent long ago counts as there while blocks are read for an address whose history is refused",
+    `${AT}/spendSearch.ts`,
+    "await longSpent(index, store, block.txs)",
+    "await longSpent(index, store, [])",
+    "test/electrum/spentLongAgo.test.ts",
   ),
   bug(
     "what an address spent long ago, and was forgotten since, is gone through again with each payment",

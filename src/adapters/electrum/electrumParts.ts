@@ -112,7 +112,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     commit: (delta: ChainDelta) => loop.commit(delta),
   };
   const word = new LoneWord(finding);
-  const search = new SpendSearch({ ...finding, closed, onRead: () => loop.hear() });
+  const search = new SpendSearch({ ...finding, store, closed, onRead: () => loop.hear() });
   const visits = new ServerVisits({
     get servers() {
       return chosen.visitable;

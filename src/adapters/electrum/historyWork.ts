@@ -294,12 +294,8 @@ export class HistoryWork {
   async #facts(jobs: readonly Job[], findings: readonly Finding[]): Promise<{ readonly facts: Facts; readonly spentFrom: number | null }> {
     const { index, store, nowMs } = this.#deps;
     const found = findings.filter(isFound);
-    const isPast = await longSpent(
-      index,
-      store,
-      found.map(({ tx }) => tx.txid),
-    );
-    const builder = new FactsBuilder(index, nowMs(), isPast);
+    const txs = found.map(({ tx }) => tx);
+    const builder = new FactsBuilder(index, nowMs(), await longSpent(index, store, txs));
     const blocks = new Map<string, { readonly ref: BlockRef; readonly txs: RawTx[] }>();
     const pool: RawTx[] = [];
     for (const { tx, block } of found) {

@@ -3,13 +3,14 @@ import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { outKey } from "../../chainIndex/outKey.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Crowded } from "../../ports/chain.ts";
-import type { ChainDelta } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainStore } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { AskAgain } from "./askAgain.ts";
 import { BlockTxs, type PlacedTx } from "./blockTxs.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderReader } from "./headerReader.ts";
+import { longSpent } from "./longSpent.ts";
 import type { Omissions } from "./omissions.ts";
 import { ReadPace } from "./readPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -29,6 +30,7 @@ const MAX_SEARCHES = 200;
 
 export type SpendSearchDeps = {
   readonly index: ChainIndex;
+  readonly store: Pick<ChainStore, "spentIn">;
   readonly reader: HeaderReader;
   readonly prover: TxProver;
   readonly guards: Guards;
@@ -232,12 +234,12 @@ export class SpendSearch {
 
   /** Writes what a block says of watched scripts, all of it at once: blocks need not list a parent before its child. */
   async #take(block: BlockTxs): Promise<void> {
-    const { index, clock, omissions, enqueue, commit, onRead } = this.#deps;
+    const { index, store, clock, omissions, enqueue, commit, onRead } = this.#deps;
     this.#blocks.delete(block.height);
     await enqueue(async () => {
       const own = index.headerAt(block.height);
       if (own === undefined ? block.height >= index.windowBottom : own.hash !== block.header.hash) return;
-      const builder = new FactsBuilder(index, clock.nowMs());
+      const builder = new FactsBuilder(index, clock.nowMs(), await longSpent(index, store, block.txs));
       builder.add(block.txs, { height: block.height, hash: block.header.hash });
       if (builder.size > 0) await commit(builder.facts());
       if (builder.size > 0) for (const hex of this.#doubted) omissions.suspect(hex);

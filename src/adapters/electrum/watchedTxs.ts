@@ -67,12 +67,7 @@ export class WatchedTxs {
     const seen: RawTx[] = [];
     // All at once: one server that answers late must not make each wait for the one before.
     await Promise.all(watches.map((watch) => this.#lookFor(watch, servers, seen, nowMs)));
-    const isPast = await longSpent(
-      this.#index,
-      this.#store,
-      seen.map(({ txid }) => txid),
-    );
-    const builder = new FactsBuilder(this.#index, nowMs, isPast);
+    const builder = new FactsBuilder(this.#index, nowMs, await longSpent(this.#index, this.#store, seen));
     builder.add(seen, null);
     return builder.facts();
   }
