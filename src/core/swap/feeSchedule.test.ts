@@ -141,3 +141,19 @@ test("a step too small to be relayed is not made, the last one that can be is", 
   expect(nextFee(end, 400_000n)).toBe(500_000n);
   expect([nextFee(end, 499_504n), nextFee(end, 499_505n)]).toEqual([500_000n, null]);
 });
+
+test("no version costs what the one before did, or less; the next one half as much again, or what relays ask", () => {
+  const q = at(0);
+  const going = scheduledFee(q);
+  expect(going).toBe(4_960n);
+  expect([nextFee(q, going), nextFee(q, going + 1n)]).toEqual([null, null]);
+  expect(nextFee(q, going - 1n)).toBe(going - 1n + (going - 1n) / 2n);
+  // Of little ones half as much again is no step that relays take: 496 units are.
+  expect(nextFee(at(0, { rate: { perKb: 1_000n, wholeKb: false } }), 495n)).toBe(495n + 496n);
+});
+
+test("the going fee is what the rate asks for, never below what relays where that is known", () => {
+  const rate = { perKb: 500n, wholeKb: false };
+  expect(goingFee({ rate, floorPerKb: 1_000n, size: 1_000 })).toBe(1_000n);
+  expect(goingFee({ rate, floorPerKb: null, size: 1_000 })).toBe(500n);
+});

@@ -191,3 +191,8 @@ test("the deadlines of a swap are those of the protocol, by this side's start an
     revealBy: 25_970,
   });
 });
+
+test("a maker that needs more than a fifth of the lock for its claim stops revealing so much before the taker's lock", () => {
+  expect(deadlines("maker", 1_000, 1_010, 7_800, 2_000).revealBy).toBe(6_810);
+  expect(deadlines("maker", 1_000, 1_010, 7_800, 1_000).revealBy).toBe(7_240);
+});
