@@ -47,8 +47,11 @@ describe.skipIf(noAnvil)(`what is paid to an own account with code, on anvil${no
     await anvil?.stop();
   });
 
-  const obstacle = (payer: EvmAddress, units: bigint): Promise<string | null> =>
-    payoutObstacle({ chain, address: us.address, platform: "ETH" }, payer, units, signal);
+  const obstacle = async (payer: EvmAddress, units: bigint): Promise<string | null> => {
+    const found = await payoutObstacle({ chain, address: us.address, platform: "ETH" }, payer, units, signal);
+    expect(found?.isRefused ?? true).toBe(true);
+    return found?.reason ?? null;
+  };
   const delegateTo = async (code: string): Promise<void> => {
     await anvil.call("anvil_setCode", [`0x${DELEGATE}`, code]);
     await anvil.call("anvil_setCode", [`0x${us.address}`, `0xef0100${DELEGATE}`]);

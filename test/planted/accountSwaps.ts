@@ -161,6 +161,28 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a marked claim stays home for ever where nodes that are there leave open whether it would be paid",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "obstacle && (obstacle.isRefused || isEarly()) ? obstacle.reason : null",
+    "obstacle?.reason ?? null",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "that nodes do not say whether an account takes coins counts as a refusal",
+    "src/app/coin/evm/payoutObstacle.ts",
+    "isRefused: false,",
+    "isRefused: true,",
+    "src/app/coin/evm/payoutObstacle.test.ts",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "that nodes do not try a transfer to an account with code counts as a refusal",
+    "src/app/coin/evm/payoutObstacle.ts",
+    'tried.ok || tried.error.kind === "Reverted"',
+    "true as boolean",
+    "src/app/coin/evm/payoutObstacle.test.ts",
+  ),
+  bug(
     "a marked claim leaves before its limit where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
     "if (isSilent()) return isEarly() ? AWAY : null;",

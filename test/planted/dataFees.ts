@@ -90,8 +90,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "money moves though a chain has begun to ask a fortune in gas for data",
     "src/app/swap/duties/feeVersions.ts",
-    "(asked && (await asked)) ?? coin.spendTooDear();",
-    "asked && (await asked);",
+    "(asked && (await asked))?.reason ?? coin.spendTooDear();",
+    "(asked && (await asked))?.reason;",
     SIM,
   ),
   bug(

@@ -116,6 +116,11 @@ export type SpentValue = (output: OutPoint) => bigint | null;
 /** Transactions of a token's swap still to come. `payments`: the dex fee among them. */
 export type TokenSteps = { readonly payments: number; readonly refund: boolean; readonly claim: boolean };
 
+/**
+ * Why a claim or refund may not be paid. `isRefused`: so the nodes agree; false: they leave it open, which whoever withholds an answer brings about.
+ */
+export type SpendObstacle = { readonly isRefused: boolean; readonly reason: string };
+
 export type SpendArgs = {
   readonly contract: Contract;
   readonly payment: Uint8Array;
@@ -186,9 +191,9 @@ export interface SwapCoin extends TradingCoin {
   /**
    * Looks whether a claim or refund out of `contract` would be paid now, and what it needs; nothing is sent and no secret is shown. Before
    * the payment is there: whether the own account could be paid at all, as far as that can be asked.
-   * @returns why it would not be, one sentence; null: it would, or nobody can say, or the coin's chain knows no such thing
+   * @returns why it would not be, or may not be; null: it would, or nobody can say, or the coin's chain knows no such thing
    */
-  prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> | null;
+  prepareToSpend(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> | null;
   /**
    * Why no money moves for, and no secret is shown by, a claim or refund that costs what `prepareToSpend` found last, one sentence; null:
    * it is no dearer than that. What shows nothing new is made all the same: it is all there is left to do.

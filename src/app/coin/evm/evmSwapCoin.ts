@@ -7,7 +7,17 @@ import type { OwnContracts } from "../../../core/swap/events.ts";
 import { equalBytes, toHex } from "../../../core/util/bytes.ts";
 import type { Result } from "../../../core/util/result.ts";
 import { hash160 } from "../../../core/utxo/hash.ts";
-import type { CancelFees, Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
+import type {
+  CancelFees,
+  Contract,
+  OwnSignedTx,
+  SignedTx,
+  SpendArgs,
+  SpendObstacle,
+  SpendRates,
+  SwapCoin,
+  TxRefusal,
+} from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce } from "./claimObstacle.ts";
@@ -43,6 +53,8 @@ const MOST_SPEND_GAS = 1_500_000n;
 const MOST_TRANSFER_GAS = mostNeeded(MOST_SPEND_GAS) - CONTRACT_GAS;
 
 const NONE: ReadonlySet<string> = new Set();
+
+const refused = (reason: string): SpendObstacle => ({ isRefused: true, reason });
 
 const tooHungry = (ticker: string, gas: bigint): string => `a transfer of ${ticker} needs ${gas} gas, far more than any swap reckons with`;
 
@@ -103,7 +115,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
 
   /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
-  async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> {
+  async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> {
     const { account, contract: token, ticker } = this.coin;
     const { contract: from, id, units } = paymentTerms(contract, token);
     const beside = await dataGasNow(account, signal);
@@ -115,11 +127,11 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const tried = await account.chain.estimateGas(request, signal, MOST_TRANSFER_GAS);
     if (!tried.ok)
       return tried.error.kind === "Reverted"
-        ? `the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`
+        ? refused(`the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`)
         : null;
     const isUsable = tried.value <= MOST_TRANSFER_GAS;
     if (isUsable) this.needsSpendGas(tried.value + CONTRACT_GAS);
-    return isUsable ? null : tooHungry(ticker, tried.value);
+    return isUsable ? null : refused(tooHungry(ticker, tried.value));
   }
   useClaimGas({ id }: Reservation, claim: Uint8Array): void {
     const { chain, funds, nonces } = this.coin.account;

@@ -61,7 +61,8 @@ export class PayoutGate {
       const code = await chain.hasCode(address, s);
       if (code.ok) this.#hasCode = code.value;
       isCodeKnown = code.ok;
-      return code.ok && !code.value ? null : payoutObstacle(this.#deps, ZERO_ADDRESS, 0n, s);
+      const obstacle = code.ok && !code.value ? null : await payoutObstacle(this.#deps, ZERO_ADDRESS, 0n, s);
+      return obstacle?.reason ?? null;
     });
     // While something is in the way, every block may have it gone.
     this.#nonce = this.#obstacle === null && isCodeKnown ? nonce : null;

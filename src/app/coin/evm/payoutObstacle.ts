@@ -1,4 +1,5 @@
 import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
+import type { SpendObstacle } from "../../swap/swapCoin.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
 /** What a transfer to an account without code needs. */
@@ -8,7 +9,7 @@ const STIPEND_GAS = 2_300n;
 const NO_DATA = new Uint8Array(0);
 
 /**
- * Why this account cannot be shown to take plain coins, one sentence; null: it takes them. An account without code takes all.
+ * Why this account cannot be shown to take plain coins; null: it takes them. An account without code takes all.
  * One that delegated to code (EIP-7702) may refuse, or need more gas than a swap contract leaves it: its claims and refunds of
  * the platform coin would fail, and a claim that fails has shown its secret.
  * @param payer who would pay; it must have `units`, wei
@@ -18,14 +19,17 @@ export async function payoutObstacle(
   payer: EvmAddress,
   units: bigint,
   signal: AbortSignal,
-): Promise<string | null> {
+): Promise<SpendObstacle | null> {
   const code = await chain.hasCode(address, signal);
-  if (!code.ok) return `whether this account takes ${platform} is not known: ${code.error.message.replace(/\.$/, "")}`;
+  if (!code.ok)
+    return { isRefused: false, reason: `whether this account takes ${platform} is not known: ${code.error.message.replace(/\.$/, "")}` };
   if (!code.value) return null;
   const tried = await chain.estimateGas({ from: payer, to: address, value: units, data: NO_DATA }, signal);
   if (tried.ok && tried.value <= PLAIN_GAS + STIPEND_GAS) return null;
   const why = tried.ok
     ? `that needs ${tried.value} gas, and swap contracts leave ${PLAIN_GAS + STIPEND_GAS} for it`
     : tried.error.message.replace(/\.$/, "");
-  return `the account ${checksumAddress(address)} has code (EIP-7702), and is not shown to take ${platform} from a swap contract: ${why}; take the delegation back, or trade with another key`;
+  const isRefused = tried.ok || tried.error.kind === "Reverted";
+  const reason = `the account ${checksumAddress(address)} has code (EIP-7702), and is not shown to take ${platform} from a swap contract: ${why}; take the delegation back, or trade with another key`;
+  return { isRefused, reason };
 }

@@ -3,7 +3,7 @@ import { secretIsPublic } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SeenOutput } from "../../../ports/chain.ts";
 import { chainOf, contractOf } from "../contracts.ts";
-import type { SwapCoin } from "../swapCoin.ts";
+import type { SpendObstacle, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
@@ -47,11 +47,11 @@ export async function revealUnsafe(
 
 /** Why a claim would show the secret and not be paid, or not in time; null when it would. */
 async function whyNotClaim(task: SwapTask, signal: AbortSignal): Promise<string | null> {
-  return (await whyRefused(task, signal)) ?? whyNotSoon(task);
+  return (await whyRefused(task, signal))?.reason ?? whyNotSoon(task);
 }
 
-/** Why the chain would carry no claim out now; null: it would, or nobody says. */
-async function whyRefused(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+/** Why the chain would carry no claim out now, or why that is not known; null: it would, or nobody says. */
+async function whyRefused(task: SwapTask, signal: AbortSignal): Promise<SpendObstacle | null> {
   return task.coin("taker").prepareToSpend(contractOf(task.state, "takerPayment"), signal);
 }
 
@@ -70,8 +70,8 @@ const AWAY = "nobody has seen the claim, and no nodes say whether it would be pa
 
 /**
  * Why a maker's claim that was marked before and that nobody was seen to have stays home; null: it goes. To wait until it would be paid soon loses
- * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it. What
- * too few nodes are there to say keeps it no longer than its limit: one that is left may take it.
+ * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it, as the
+ * nodes agree. What too few are there to say, or what they leave open, keeps it no longer than its limit: one that is left may take it.
  */
 export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   if (await isClaimInVainNow(task, signal)) return KEPT;
@@ -79,9 +79,10 @@ export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<stri
   if (!isUnseen(task) || coin.relayPolicy !== "nonce") return null;
   const isEarly = (): boolean => task.nowSec() <= task.times().revealBy;
   const isSilent = (): boolean => coin.chain.status().state !== "ready";
-  const refused = isSilent() ? null : await whyRefused(task, signal);
+  const obstacle = isSilent() ? null : await whyRefused(task, signal);
   // They may have gone away while they were asked.
   if (isSilent()) return isEarly() ? AWAY : null;
+  const refused = obstacle && (obstacle.isRefused || isEarly()) ? obstacle.reason : null;
   const isTooDear = isEarly() && coin.spendTooDear() !== null;
   // Nobody has read it: with more gas it is still the first to show the secret. While that costs too much it may lose its nonce.
   if (refused === null && !isTooDear) await signAmply(task);

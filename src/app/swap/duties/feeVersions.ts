@@ -69,12 +69,13 @@ const TRY_MS = 10_000;
 
 /**
  * Has the coin look what a claim or refund of a payment needs, where its chain can tell.
- * @returns why it would not be paid now; null: it would, or nobody said
+ * @returns why it would not be paid now, or may not be; null: it would, or nobody said
  */
 export async function whyNotSpend(task: SwapTask, payment: PaymentSlot, signal: AbortSignal): Promise<string | null> {
   const coin = coinOf(task, payment);
   try {
-    return await withDeadline(task.deps.clock, TRY_MS, signal, async (s) => coin.prepareToSpend(contractOf(task.state, payment), s));
+    const ask = async (s: AbortSignal) => coin.prepareToSpend(contractOf(task.state, payment), s);
+    return (await withDeadline(task.deps.clock, TRY_MS, signal, ask))?.reason ?? null;
   } catch (cause) {
     if (signal.aborted || !(cause instanceof Aborted)) throw cause;
     return null;
@@ -89,7 +90,7 @@ export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promis
   for (const slot of ["makerPayment", "takerPayment"] as const) {
     const coin = task.coin(chainOf(task.state.terms.role, slot));
     const asked = coin.prepareToSpend(contractOf(task.state, slot), signal);
-    const refused = (asked && (await asked)) ?? coin.spendTooDear();
+    const refused = (asked && (await asked))?.reason ?? coin.spendTooDear();
     if (refused) return refused;
   }
   return null;

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { addressFromBytes, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { err, ok } from "../../../core/util/result.ts";
+import type { ChainReadError } from "../../../ports/accountChain.ts";
+import { payoutObstacle } from "./payoutObstacle.ts";
+
+const address = addressFromBytes(new Uint8Array(20).fill(7));
+const { signal } = new AbortController();
+
+const fault = (kind: "Unreachable" | "Refused" | "Reverted"): ChainReadError =>
+  kind === "Reverted" ? { kind, data: null, message: `${kind}.` } : { kind, message: `${kind}.` };
+
+test.each([
+  ["nodes do not say whether it has code", fault("Unreachable"), 0n, false],
+  ["nodes do not carry that question out", fault("Refused"), 0n, false],
+  ["it has code, and nodes do not try it", true, fault("Refused"), false],
+  ["it has code, and nodes are away", true, fault("Unreachable"), false],
+  ["it has code that refuses", true, fault("Reverted"), true],
+  ["it has code that needs more gas than is left for it", true, 23_301n, true],
+  ["it has code that takes coins", true, 23_300n, null],
+  ["it has no code", false, fault("Reverted"), null],
+] as const)("whether an account is refused plain coins, or nobody says: %s", async (_, code, gas, isRefused) => {
+  const chain = new FakeAccountChain();
+  chain.hasCode = async () => (typeof code === "boolean" ? ok(code) : err(code));
+  chain.estimateGas = async () => (typeof gas === "bigint" ? ok(gas) : err(gas));
+  const found = await payoutObstacle({ chain, address, platform: "ETH" }, ZERO_ADDRESS, 0n, signal);
+  expect([found?.isRefused ?? null, found?.reason.endsWith(".")]).toEqual([isRefused, found === null ? undefined : false]);
+});
