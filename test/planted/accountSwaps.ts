@@ -206,9 +206,23 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim needs by now is not looked at: it fails with its secret shown, again and again",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "if (needed.ok && needed.value <= most) this.needsSpendGas(needed.value);",
+    "if (needed.ok) this.needsSpendGas(needed.value);",
     "",
     "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "a waiting claim that needs more gas than any version of it gets is sent all the same, and fails again and again with its secret shown",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    'if (needed.ok ? needed.value > most : needed.error.kind === "Reverted") return true;',
+    "if (needed.ok && needed.value > most) return false;",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "a waiting claim that nobody has and the chain would refuse holds up its account for ten minutes",
+    FUNDS,
+    "coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);",
+    "coin.giveUp?.(raw, false);",
+    WAITING_TEST,
   ),
   bug(
     "a waiting claim that lacks gas is made anew only once gas is dearer",

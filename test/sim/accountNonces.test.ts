@@ -373,3 +373,28 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "one that its token asks more gas for than any swap reckons with stays home while its swap waits, and holds up no other swap's claim",
+  async () => {
+    const { uuid: first, sent } = await diedAtMark(TOKEN);
+    const { maker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    token.moreGas = 3_000_000n;
+    await maker.start(NO_UTXO);
+    const second = await match(t, USDT, ETH, "4", "0.5");
+    await world.runUntil(
+      "the second one pays",
+      () => maker.has(second, (e) => e.type === "tx_confirmed" && e.slot === "makerPayment"),
+      HOUR_MS / 4,
+    );
+    expect(sent).toEqual([]);
+    token.moreGas = 0n;
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both swaps end", () => [first, second].every((uuid) => isOver(t, uuid)), HOUR_MS);
+    expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "success success"]);
+    await audit(t, [first, second], before, 20_000_000n);
+  },
+  TIMEOUT_MS,
+);

@@ -231,7 +231,8 @@ export class StoredFunds {
     if (missed !== null && slot === "cancel") return before;
     const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
     for (const raw of raws) {
-      if (isHopeless) coin.giveUp?.(raw, false);
+      // What nobody has is filled at once; what left may come back.
+      if (isHopeless) coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);
       else coin.takeBack?.(raw);
     }
     if (showsSecret && isHopeless) return null;

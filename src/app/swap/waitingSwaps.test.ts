@@ -276,17 +276,27 @@ test("the claim and the refund of one swap are both made dearer at the same bloc
   expect(replaced.toSorted()).toEqual(["c2", "d2"]);
 });
 
-test("what the chain would refuse is given up and not made dearer, until it would not: its payment went back while nobody looked", async () => {
-  add(SENT);
-  perKb = 2_000_000n;
-  isHopeless = true;
-  await block();
-  expect([done, [...givenUp]]).toEqual([["entrusted c1"], [["c1", false]]]);
-  isHopeless = false;
-  await block();
-  expect([...givenUp]).toEqual([]);
-  expect(done).toEqual(["entrusted c1", "stored tx_replaced", "entrusted c2"]);
-});
+const SEEN: SwapEvent = { type: "tx_seen", slot: "takerPaymentSpend", txid: "c1", raw: "c1", block: null };
+
+test.each([
+  ["that nobody has", [], true, true],
+  ["that nobody shows, and pools have something in its place", [], false, false],
+  ["that left", [SEEN], true, false],
+])(
+  "what the chain would refuse (%s) is given up and not made dearer, until it would not: its payment went back while nobody looked",
+  async (_, seen, isFree, isRefused) => {
+    add([...SENT, ...seen]);
+    holdsUp = isFree;
+    perKb = 2_000_000n;
+    isHopeless = true;
+    await block();
+    expect([done, [...givenUp]]).toEqual([["entrusted c1"], [["c1", isRefused]]]);
+    isHopeless = false;
+    await block();
+    expect([...givenUp]).toEqual([]);
+    expect(done).toEqual(["entrusted c1", "stored tx_replaced", "entrusted c2"]);
+  },
+);
 
 test("a claim that nobody has is not sent while the chain would refuse it: it would show the secret for nothing, as where its token is paused", async () => {
   add(SENT);
@@ -323,7 +333,7 @@ test("what has missed its nonce is signed anew at the same price once the chain 
 test.each([true, null])(
   "what missed its nonce is tried all the same a few times before its deadline though the chain would refuse it (%s): who says so may be wrong",
   async (answer) => {
-    add([...SENT, { type: "tx_seen", slot: "takerPaymentSpend", txid: "c1", raw: "c1", block: null }]);
+    add([...SENT, SEEN]);
     hasMissed = true;
     isHopeless = answer;
     const triedAt: number[] = [];

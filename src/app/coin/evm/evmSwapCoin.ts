@@ -202,7 +202,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     // A call has all the gas it wants: what was signed with less than is needed by now would fail in a block.
     const most = MOST_TRANSFER_GAS + CONTRACT_GAS;
     const needed = await chain.estimateGas(request, signal, most);
-    if (needed.ok && needed.value <= most) this.needsSpendGas(needed.value);
+    // So much no version of it is signed with, and a block may not have so much either.
+    if (needed.ok ? needed.value > most : needed.error.kind === "Reverted") return true;
+    if (needed.ok) this.needsSpendGas(needed.value);
     return false;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
