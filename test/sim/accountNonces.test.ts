@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
@@ -9,6 +10,7 @@ import { isOver } from "./audit.ts";
 import { diesAtMark, diesOnceAfter } from "./crashPoint.ts";
 
 const SEED = 20_261_124;
+const GWEI = 10n ** 9n;
 const TIMEOUT_MS = 120_000;
 const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
 
@@ -395,6 +397,33 @@ test(
     await world.runUntil("both swaps end", () => [first, second].every((uuid) => isOver(t, uuid)), HOUR_MS);
     expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "success success"]);
     await audit(t, [first, second], before, 20_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "nor is it signed anew, where it lost its nonce, while the account cannot pay for it: no block would take it, and the taker would read its secret",
+  async () => {
+    const { uuid, sent } = await diedAtMark(TOKEN);
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const nonce = chain.pendingNonce(maker.account);
+    const [maxFeePerGas, gasLimit] = [50n * GWEI, 21_000n];
+    const rest = { maxFeePerGas, maxPriorityFeePerGas: GWEI, accessList: [], data: new Uint8Array(0) };
+    const value = chain.balance(maker.account) - maxFeePerGas * gasLimit;
+    const drain = signEvmTx({ type: "eip1559", chainId: chain.chainId, nonce, gasLimit, to: taker.account, value, ...rest }, maker.key);
+    expect(chain.send(drain.raw).kind).toBe("taken");
+    chain.mine();
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 4);
+    expect(sent).toEqual([]);
+    chain.payFromFaucet(maker.account, 10n ** 18n);
+    await world.advance(HOUR_MS / 12);
+    expect(sent.map(({ tx }) => tx.nonce)).toEqual([nonce + 1n]);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
   },
   TIMEOUT_MS,
 );

@@ -1,5 +1,5 @@
 import { ownClaim, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
-import { mayShowSecret, type SwapState } from "../../core/swap/swapState.ts";
+import { mayShowSecret, type SwapState, type TxVersion } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -9,7 +9,7 @@ import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
 import { type Needs, needsOf, type Spend, type Unsent, unsentOf } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
-import { isTriedAllTheSame, nextSpend } from "./waitingSpends.ts";
+import { isTriedAllTheSame, nextSpend, waitsForLine } from "./waitingSpends.ts";
 
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
@@ -221,7 +221,7 @@ export class StoredFunds {
     return isThere === true;
   }
 
-  /** @returns the id of the version that may leave; null: none, for the chain would refuse it, and its secret is nobody's but ours */
+  /** @returns the id of the version that may leave; null: none, for it would bring nothing, and its secret is nobody's but ours */
   async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null> {
     const { slot, raws, txids, showsSecret } = spend;
     const [newest] = raws.slice(-1);
@@ -238,9 +238,13 @@ export class StoredFunds {
     if (showsSecret && isHopeless) return null;
     // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
     const isFit = missed === null ? !isHopeless : isHopeless === false;
-    const dearer = await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
-    // It would fail with its secret shown.
-    return dearer ?? (showsSecret && newest && coin.lacksGas?.(newest) ? null : before);
+    if (missed !== null && waitsForLine(spend, coin, this.#clock.nowMs())) return null;
+    const made = await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
+    const last = made ? fromHex(made.raw) : newest;
+    if (!showsSecret || !last || !coin.lacksGas?.(last)) return made?.txid ?? before;
+    // It would fail with its secret shown. It may be made anew once the account can pay for enough.
+    for (const raw of [...raws, last]) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
+    return null;
   }
 
   /**
@@ -288,8 +292,14 @@ export class StoredFunds {
     this.entrust(uuid, coin);
   }
 
-  /** What is stored comes first. @returns the id of the version that was made; null: none was */
-  async #renew(uuid: string, { slot, txids }: Spend, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<string | null> {
+  /** What is stored comes first. @returns the version that was made; null: none was */
+  async #renew(
+    uuid: string,
+    { slot, txids }: Spend,
+    coin: SwapCoin,
+    missed: string | null,
+    isHopeless: boolean,
+  ): Promise<TxVersion | null> {
     const nowSec = (): number => Math.floor(this.#clock.nowMs() / 1_000);
     if (isHopeless) {
       let isTried = false;
@@ -315,7 +325,7 @@ export class StoredFunds {
     const held = slot === ownClaim(state.terms.role) ? this.#claimReservations.get(uuid) : undefined;
     held?.coin.useClaimGas?.(held.reservation, fromHex(newest.raw));
     this.#entrustAnew(uuid, before, state, coin);
-    return newest.txid;
+    return newest;
   }
 
   /** Nothing comes of it any more. */

@@ -19,7 +19,8 @@ import { chainOf } from "./contracts.ts";
 
 /**
  * A claim, refund or cancellation, and all its versions. `showsSecret`: nobody was seen to have it, and there is a secret in it; `until`: unix seconds after
- * which such a one stays home, for the own payment goes back instead (`lateClaim.ts`); null: for ever.
+ * which such a one stays home, for the own payment goes back instead (`lateClaim.ts`); null: for ever. `notAfter`: its own limit, until which nothing is lost
+ * by its staying home; null: it has none.
  */
 export type Spend = {
   readonly slot: Slot;
@@ -27,6 +28,7 @@ export type Spend = {
   readonly txids: readonly string[];
   readonly showsSecret: boolean;
   readonly until: number | null;
+  readonly notAfter: number | null;
 };
 /**
  * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen
@@ -141,7 +143,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     const showsSecret = slot === ownClaim(role) && mayShowSecret(s);
     const [raws, txids] = [versions.map((v) => fromHex(v.raw)), versions.map((v) => v.txid)];
     const until = paymentMayExist(s) ? makerLock : null;
-    const spend = isSpend ? { slot, raws, txids, showsSecret, until } : null;
+    const spend = isSpend ? { slot, raws, txids, showsSecret, until, notAfter: tx.notAfter } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {

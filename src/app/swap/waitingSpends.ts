@@ -1,8 +1,9 @@
 import { ownClaim, ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
-import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
+import { mayShowSecret, type SwapState, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
+import type { Spend } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
 
 /** When it was signed first; null: it was not. */
@@ -27,6 +28,15 @@ export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slo
   if (first === null || last === null || s.facts[slot]?.confirmed) return false;
   const { deadline } = feeWindow(s, slot, first);
   return now < deadline && now - last >= tryAgainAfter(last, deadline);
+}
+
+/**
+ * Whether a claim that nobody has, and that lost its nonce, would come into no block soon if it was signed anew: whoever read its secret meanwhile would win.
+ * Nothing is lost by waiting until its limit.
+ */
+export function waitsForLine({ showsSecret, notAfter }: Spend, coin: SwapCoin, nowMs: number): boolean {
+  const isEarly = notAfter !== null && nowMs <= notAfter * 1_000;
+  return showsSecret && isEarly && coin.claimObstacle(null) !== null;
 }
 
 /**
@@ -65,7 +75,8 @@ export function nextSpend(
   const fee = missed === null && !isLacking ? due : (due ?? paid);
   const built = fee === null ? null : coin.buildDearer(raw, fee, missed !== null);
   if (!built?.ok) return null;
-  if (!isLacking || missed !== null || due !== null || !coin.lacksGas?.(built.value.raw)) return built.value;
+  const isSentAnyway = (missed !== null || due !== null) && !mayShowSecret(s);
+  if (!isLacking || isSentAnyway || !coin.lacksGas?.(built.value.raw)) return built.value;
   // An account that cannot pay more would sign one after the other, each dearer.
   coin.releaseInputs(built.value.raw);
   return null;

@@ -47,6 +47,8 @@ let hasMissed: boolean;
 /** Those that have less gas than they need, and whether no other can be made. */
 let lacking: readonly string[];
 let isShort: boolean;
+/** Why a claim that is signed now would come into no block soon. */
+let obstacle: string | null;
 let givenUp: Map<string, boolean>;
 let watched: Set<string>;
 /** Nodes took what was sent, whether or not they show it. */
@@ -72,6 +74,7 @@ beforeEach(() => {
   hasMissed = false;
   lacking = [];
   isShort = false;
+  obstacle = null;
   givenUp = new Map();
   watched = new Set();
   hasLeft = false;
@@ -104,6 +107,7 @@ beforeEach(() => {
     takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
     spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
+    claimObstacle: () => obstacle,
     lacksGas: (raw: Uint8Array) => lacking.includes(toHex(raw)),
     buildDearer: (former: Uint8Array, fee: bigint, isAnew: boolean) => {
       if (isShort) return { ok: false };
@@ -238,12 +242,34 @@ test("nor with less gas than it needs: it is made anew with more, though gas is 
   add(SENT);
   lacking = ["c1"];
   isShort = true;
-  expect(await sentAt()).toBe(null);
+  // Nor does the account's line wait for that.
+  expect([await sentAt(), [...givenUp]]).toEqual([null, [["c1", true]]]);
   isShort = false;
   lacking = ["c1", "c2"];
   expect([await sentAt(), told]).toEqual([null, []]);
   lacking = ["c1"];
-  expect([await sentAt(), await sentAt(), told]).toEqual(["c2", "c2", ["tx_replaced"]]);
+  expect([await sentAt(), await sentAt(), told, givenUp.size]).toEqual(["c2", "c2", ["tx_replaced"], 0]);
+});
+
+test.each([
+  ["gas is dearer", 2_000_000n, false, ["c1", "c2"]],
+  ["its nonce is lost", 1n, true, ["c1", "d1"]],
+] as const)("nor in a version that lacks gas, too, where %s: none is stored, and the nonce is free", async (_, price, isMissed, short) => {
+  add(SENT);
+  [perKb, hasMissed, lacking] = [price, isMissed, short];
+  expect([await sentAt(), told, done]).toEqual([null, [], ["entrusted c1", `freed ${short[1]}`]]);
+});
+
+test("one that lost its nonce is not signed anew before its limit while it would come into no block soon; after that it goes, for it may have left", async () => {
+  add(SENT);
+  [hasMissed, obstacle] = [true, "the account lacks gas"];
+  expect([await sentAt(), told]).toEqual([null, []]);
+  obstacle = null;
+  expect([await sentAt(), told]).toEqual(["d1", ["tx_replaced"]]);
+  hasMissed = false;
+  await clock.advance(600_000);
+  [hasMissed, obstacle] = [true, "the account lacks gas"];
+  expect([await sentAt(), told.length]).toEqual(["e1", 2]);
 });
 
 test("nor is it held back late, for it may have left; once nodes took it that is stored, and the contract is asked no more", async () => {
