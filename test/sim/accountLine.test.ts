@@ -1,9 +1,9 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
-import { onMined, onSend, send } from "./accountMeddling.ts";
+import { onMined, onSend, refuse, send } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, USDT_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
@@ -14,7 +14,10 @@ const TIMEOUT_MS = 120_000;
 
 let t: AccountWorld;
 let before: Books;
-afterEach(() => t.world.close());
+afterEach(() => {
+  vi.restoreAllMocks();
+  return t.world.close();
+});
 
 async function open(): Promise<void> {
   t = await accountWorld({ seed: SEED, pollMs: 15_000 });
@@ -483,6 +486,46 @@ test.each([
     maker.crash();
     await maker.start(ALL);
     expect(await ended(t, uuid, before)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a payment that pools have dropped, and that nobody sends while its swap waits for its other coin, holds up no claim of another swap for longer than ten minutes",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const theirs: string[] = [];
+    onSend(maker, "payment", ({ txid }) => theirs.push(txid) && chain.held.add(txid), "before", 1);
+    // The node that pays in one swap claims in the other.
+    const first = await match({ world, maker: taker, taker: maker }, TOKEN, ETH, "4", "0.5");
+    await world.runUntil("what it is to claim is in the pools", () => theirs.length > 0, HOUR_MS);
+    let own = "";
+    taker.onEvent = (event) => {
+      if (event.type !== "tx_signed" || event.slot !== "takerPayment") return;
+      own = event.txid;
+      chain.held.add(own);
+    };
+    const second = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it pays", () => taker.has(second, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
+    chain.held.delete(theirs[0] ?? "");
+    await world.runUntil("it claims", () => taker.has(first, (e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend"), HOUR_MS);
+    taker.crash();
+    chain.pool.remove(own);
+    refuse((txid) => txid === own);
+    chain.held.clear();
+    await taker.start(ALL.filter((coin) => coin !== UTXO));
+    await world.runUntil(
+      "the claim is in a block",
+      () => taker.has(first, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentSpend"),
+      HOUR_MS / 3,
+    );
+    taker.crash();
+    await taker.start(ALL);
+    await world.runUntil("both end", () => [first, second].every((uuid) => isOver(t, uuid)), 10 * HOUR_MS);
+    expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "refunded cancelled"]);
+    expect(leftovers(t)).toEqual([]);
   },
   TIMEOUT_MS,
 );

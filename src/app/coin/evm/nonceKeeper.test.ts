@@ -629,6 +629,42 @@ test("of what may show a secret only the version that was named for this block i
   expect(chain.sent).toEqual([claim.raw]);
 });
 
+const PAYMENT = encodeSwapCall({
+  ...{ kind: "ethPayment", id: new Uint8Array(32), receiver: OTHER, secretHash: new Uint8Array(20), lockTime: 1n },
+});
+
+/** A payment that its swap, which waits, does not send now, and one of another swap behind it. */
+async function withheld(behind: Uint8Array, count: number): Promise<SignedEvmTx> {
+  const payment = nonces.take((nonce) => pay(nonce, 2n, 5n, PAYMENT)) ?? expect.fail("none");
+  nonces.take((nonce) => pay(nonce, 2n, 0n, behind));
+  nonces.entrust(payment.txid, clock.nowMs() + 3_600_000, async () => null);
+  await blocks(count);
+  return payment;
+}
+
+test("a payment that stays home gives way to a claim or refund behind it after ten minutes", async () => {
+  await withheld(REFUND, 39);
+  expect(sent()).toEqual([]);
+  await blocks(3);
+  expect(sent()[0]).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});
+
+test("it does not give way to another payment", async () => {
+  await withheld(PAYMENT, 60);
+  expect(sent()).toEqual([]);
+});
+
+test.each(["its swap runs again", "nodes show it again"])("nor once %s", async (what) => {
+  const payment = await withheld(REFUND, 20);
+  expect(nonces.isMoot(payment.txid)).toBe(true);
+  if (what === "its swap runs again") nonces.handBack(payment.txid);
+  else chain.tx = (txid) => (txid === payment.txid ? ({ txid, block: null } as AccountTx) : undefined);
+  await blocks(1);
+  expect(nonces.isMoot(payment.txid)).toBe(false);
+  await blocks(60);
+  expect(sent()).toEqual([]);
+});
+
 test("what has more gas than a block, and holds up swaps, is made again with as much as a block has", async () => {
   await nonces.send(pay(0n, 2n, 1n, new Uint8Array(100)), signal);
   nonces.take((nonce) => pay(nonce));

@@ -1,7 +1,7 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
 import { parseErc20Call } from "../../../core/evm/erc20.ts";
 import { greatestFee } from "../../../core/evm/gas.ts";
-import { parseSwapCall } from "../../../core/evm/swapContract.ts";
+import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
@@ -68,6 +68,8 @@ export class NonceKeeper {
   #head: Since | null = null;
   #hidden: Since | null = null;
   #unanswered: Since | null = null;
+  /** Payments that nobody has and their swaps do not send now, while claims or refunds wait behind them. */
+  #yielding: readonly string[] = [];
   #stop: (() => void) | null = null;
   #awaitedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -161,7 +163,8 @@ export class NonceKeeper {
 
   /**
    * What swaps that wait for their other coin have left: it is made dearer where that is due, or anew where it has missed its nonce, goes out when its turn
-   * has come, and is given up when its time is over.
+   * has come, and is given up when its time is over. So, until it may leave or is seen, is a payment that stays here with a claim or refund behind it: that
+   * may be out, and whoever read its secret does not wait. Its nonce is filled after a while.
    */
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
@@ -175,12 +178,19 @@ export class NonceKeeper {
     };
     await Promise.all(Array.from({ length: RENEWED_AT_ONCE }, renewInTurn));
     if (signal.aborted) return;
+    // Its swap may run again.
+    for (const txid of this.#yielding) nonces.takeBack(txid);
+    this.#yielding = [];
     for (const { signed, untilMs, renew } of nonces.entrusted()) {
       const { txid, raw, tx } = signed;
       // What pools have may be the version before.
       const isBehind = renew !== null && tx.nonce < pendingNonce && !nonces.isOut(txid);
+      const isSent = renew === null || mayLeave.has(txid);
       if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);
-      else if ((tx.nonce === pendingNonce || isBehind) && (renew === null || mayLeave.has(txid))) {
+      else if (!isSent && isPayment(signed) && !nonces.isOut(txid) && this.#isNeededBehind(tx.nonce)) {
+        nonces.giveUp(txid, false);
+        this.#yielding = [...this.#yielding, txid];
+      } else if ((tx.nonce === pendingNonce || isBehind) && isSent) {
         const outcome = await chain.broadcast(raw, signal);
         if (outcome.kind === "accepted" || outcome.kind === "already_known") nonces.noteTaken(raw);
         log.info("sent_for_swap", { coin: chain.ticker, txid, nonce: String(tx.nonce), outcome: outcome.kind });
@@ -235,11 +245,16 @@ export class NonceKeeper {
 
   /** What a transaction with this nonce may take: what is held to make a claim or refund dearer must not keep it waiting behind that. */
   #freeFor(nonce: bigint): bigint {
-    const { nonces, funds } = this.#deps;
-    const isNeeded = nonces
-      .waiting()
-      .some(({ signed, ofSwap }) => ofSwap && signed.tx.nonce > nonce && !nonces.isMoot(signed.txid) && isSpend(signed));
-    return isNeeded ? funds.freeForLine() : funds.free(null);
+    const { funds } = this.#deps;
+    return this.#isNeededBehind(nonce) ? funds.freeForLine() : funds.free(null);
+  }
+
+  /** Whether a claim or refund waits behind it. */
+  #isNeededBehind(nonce: bigint): boolean {
+    const { nonces } = this.#deps;
+    const isNeeded = ({ signed, ofSwap }: WaitingTx): boolean =>
+      ofSwap && signed.tx.nonce > nonce && !nonces.isMoot(signed.txid) && isSpend(signed);
+    return nonces.waiting().some(isNeeded);
   }
 
   /** @param isForNothing an empty transfer takes its place */
@@ -307,11 +322,15 @@ function headOf(
   return here.map(({ signed }) => signed).reduce<SignedEvmTx | null>((a, b) => (a === null || isDearer(b.tx, a.tx) ? b : a), null);
 }
 
-/** Whether it is a claim or refund. */
-function isSpend({ tx }: SignedEvmTx): boolean {
+function callOf({ tx }: SignedEvmTx): SwapCall["kind"] | null {
   const call = parseSwapCall(tx.data);
-  return call.ok && (call.value.kind === "receiverSpend" || call.value.kind === "senderRefund");
+  return call.ok ? call.value.kind : null;
 }
+
+/** Whether it is a claim or refund. */
+const isSpend = (signed: SignedEvmTx): boolean => ["receiverSpend", "senderRefund"].includes(callOf(signed) ?? "");
+
+const isPayment = (signed: SignedEvmTx): boolean => ["ethPayment", "erc20Payment"].includes(callOf(signed) ?? "");
 
 /** Of a swap, an approval, which swaps wait for, or a filler. */
 function isForSwaps({ signed, ofSwap }: WaitingTx): boolean {
