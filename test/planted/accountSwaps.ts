@@ -206,8 +206,22 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim needs by now is not looked at: it fails with its secret shown, again and again",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "if (needed.ok) this.needsSpendGas(needed.value);",
+    "if (needed.ok) this.needsSpendGas(needed.value, this.#isOfCoin(spend));",
     "",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "what a waiting claim is found to need is asked of other coins' claims, too",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "if (needed.ok) this.needsSpendGas(needed.value, this.#isOfCoin(spend));",
+    "if (needed.ok) this.needsSpendGas(needed.value);",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "a waiting claim is not signed with what it is found to need where its own coin is not there",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "this.spendGas(use, known, former === undefined || this.#isOfCoin(former)),",
+    "this.spendGas(use, known),",
     "test/sim/accountNonces.test.ts",
   ),
   bug(

@@ -357,14 +357,17 @@ test(
   TIMEOUT_MS,
 );
 
-test(
-  "while its swap waits for its other coin such a claim is signed with enough gas by its account, before its secret is shown",
-  async () => {
+test.each([
+  ["all others", NO_UTXO],
+  ["its platform coin alone", [ETH]],
+] as const)(
+  "while its swap waits for its other coin, with %s, such a claim is signed with enough gas by its account, before its secret is shown",
+  async (_, coins) => {
     const { uuid, sent } = await diedAtMark(TOKEN);
     const { maker, world } = t;
     const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
     token.moreGas = 150_000n;
-    await maker.start(NO_UTXO);
+    await maker.start(coins);
     await world.advance(HOUR_MS / 6);
     expect(sent.map(({ tx }) => tx.gasLimit > 250_000n)).toEqual([true]);
     maker.crash();
@@ -424,6 +427,21 @@ test(
     await maker.start(ALL);
     await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
     expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "what such a claim is found to need where its token is not there counts for no claim of the platform coin",
+  async () => {
+    await diedAtMark(TOKEN);
+    const { maker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    token.moreGas = 900_000n;
+    await maker.start([ETH]);
+    await world.advance(120_000);
+    const coin = maker.node.coins.active(ETH) ?? expect.fail("no coin");
+    expect(coin.spendSize("claim")).toBeLessThan(250_000);
   },
   TIMEOUT_MS,
 );

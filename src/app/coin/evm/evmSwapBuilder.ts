@@ -42,7 +42,7 @@ export type EvmSwapBuilderDeps = {
   /** Gas of a transaction by the usual limits. */
   readonly gasOf: (use: GasUse) => bigint;
   /** Gas of a claim or refund signed now. `known`: what a former version has. */
-  readonly spendGas: (use: "claim" | "refund", known: bigint) => bigint;
+  readonly spendGas: (use: "claim" | "refund", known: bigint, former?: Uint8Array) => bigint;
   /** Wei per gas a reservation was reckoned with; null when there is none. */
   readonly ceilingOf: (reservation: Reservation) => bigint | null;
   /** Why nothing is signed for a reservation at the present prices, one sentence; null: it may be. */
@@ -244,7 +244,7 @@ export class EvmSwapBuilder {
     if (to === null) throw new Error("no claim, refund or cancellation");
     const call = parseSwapCall(data);
     const use = call.ok ? (call.value.kind === "senderRefund" ? "refund" : "claim") : "cancel";
-    const gas = use === "cancel" ? fitBlock(coin.account.chain, gasOf(use)) : spendGas(use, gasLimit);
+    const gas = use === "cancel" ? fitBlock(coin.account.chain, gasOf(use)) : spendGas(use, gasLimit, former.raw);
     return this.#send({ to, value, data, gas }, fee, isAnew ? null : former.raw);
   }
 

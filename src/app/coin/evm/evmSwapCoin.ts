@@ -1,4 +1,4 @@
-import { addressOfPubkey } from "../../../core/evm/address.ts";
+import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import { evmTxid } from "../../../core/evm/parseTx.ts";
 import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
@@ -78,7 +78,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       coin,
       chain: this.chain,
       gasOf: (use) => this.gasOf(use),
-      spendGas: (use, known) => this.spendGas(use, known),
+      spendGas: (use, known, former) => this.spendGas(use, known, former === undefined || this.#isOfCoin(former)),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
       dearerThanReserved: (reservation) => this.dearerThanReserved(reservation),
       stepsAfter: (use) => this.stepsAfter(use),
@@ -150,12 +150,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const obstacle = dataObstacle(account);
     if (obstacle !== null) return obstacle;
     if (this.besideGas > MOST_DATA_GAS) return `every transaction of ${ticker} needs ${this.besideGas} gas more than any swap reckons with`;
-    const least = this.leastClaimGas;
+    const least = this.leastClaimGas();
     return isAboveBlock(account.chain, least) ? `a claim of ${ticker} needs ${least} gas, more than a block has` : null;
   }
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
-    return this.#own(claim).tx.gasLimit < this.leastClaimGas;
+    return this.#own(claim).tx.gasLimit < this.leastClaimGas(this.#isOfCoin(claim));
   }
   lostNonce(raw: Uint8Array): boolean {
     return hasLostNonce(this.coin.account, this.#own(raw));
@@ -164,7 +164,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, ticker } = this.coin;
     const own = claim && this.#own(claim);
     if (own && claim && this.lacksGas(claim))
-      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas} now`;
+      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas()} now`;
     if (own && isAboveBlock(account.chain, own.tx.gasLimit))
       return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, more than a block has`;
     const fee = this.gasOf("claim") * priceOf(this.#builder.market()) + dataBound(account.chain).wei;
@@ -204,7 +204,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const needed = await chain.estimateGas(request, signal, most);
     // So much no version of it is signed with, and a block may not have so much either.
     if (needed.ok ? needed.value > most : needed.error.kind === "Reverted") return true;
-    if (needed.ok) this.needsSpendGas(needed.value);
+    if (needed.ok) this.needsSpendGas(needed.value, this.#isOfCoin(spend));
     return false;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
@@ -230,7 +230,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number {
     const least = former === undefined ? 0n : this.#own(former).tx.gasLimit;
-    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, least));
+    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, least, former === undefined || this.#isOfCoin(former)));
   }
   feeValue(units: bigint): bigint | null {
     const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];
@@ -387,6 +387,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const tx = this.#txs.parse(raw);
     const call = tx && parseSwapCall(tx.tx.data);
     return call?.ok ? call.value : null;
+  }
+
+  /** Not of another coin of the account, whose swaps wait for that. */
+  #isOfCoin(spend: Uint8Array): boolean {
+    const call = this.#callOf(spend);
+    return call === null || !("token" in call) || call.token === (this.coin.contract ?? ZERO_ADDRESS);
   }
 
   #ofAccount(raw: Uint8Array): SignedEvmTx | null {

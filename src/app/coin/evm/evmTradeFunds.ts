@@ -58,6 +58,8 @@ export class EvmTradeFunds {
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
   /** Of a claim or refund as the token was found to need. */
   readonly #found: FoundGas;
+  /** The same of coins of this account that are not there, whose claims and refunds this one looks after: none of its own costs more for those. */
+  readonly #foundOfOthers: FoundGas;
   /** The same of a dex fee. */
   readonly #foundFee: FoundGas;
   #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
@@ -69,6 +71,7 @@ export class EvmTradeFunds {
   constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
     this.coin = coin;
     this.#found = new FoundGas(coin.account.clock);
+    this.#foundOfOthers = new FoundGas(coin.account.clock);
     this.#foundFee = new FoundGas(coin.account.clock);
     this.#ceilingFactor = BigInt(ceilingFactor);
     this.#isOwnToken = isOwnToken;
@@ -169,9 +172,12 @@ export class EvmTradeFunds {
     };
   }
 
-  /** A claim or refund of this token was just found to need so much, which the limits may not foresee. */
-  protected needsSpendGas(gas: bigint): void {
-    this.#found.add(gas);
+  /** A claim or refund of this token, or of another coin of the account, was just found to need so much, which the limits may not foresee. */
+  protected needsSpendGas(gas: bigint, isOwn = true): void {
+    this.#foundFor(isOwn).add(gas);
+  }
+  #foundFor(isOwn: boolean): FoundGas {
+    return isOwn ? this.#found : this.#foundOfOthers;
   }
 
   protected needsFeeGas(gas: bigint): void {
@@ -184,17 +190,14 @@ export class EvmTradeFunds {
   }
 
   /** 0: nothing was found. */
-  get #spendGas(): bigint {
-    return ampleGas(this.#found.gas);
-  }
-  #foundGas(use: GasUse): bigint {
+  #foundGas(use: GasUse, isOwn: boolean): bigint {
     if (use === "fee") return ampleGas(this.#foundFee.gas);
-    return use === "claim" || use === "refund" ? this.#spendGas : 0n;
+    return use === "claim" || use === "refund" ? ampleGas(this.#foundFor(isOwn).gas) : 0n;
   }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
-  gasOf(use: GasUse): bigint {
-    const [usual, found] = [this.#usualGas(use), this.#foundGas(use)];
+  gasOf(use: GasUse, isOwn = true): bigint {
+    const [usual, found] = [this.#usualGas(use), this.#foundGas(use, isOwn)];
     return (found > usual ? found : usual) + this.besideGas;
   }
   protected get besideGas(): bigint {
@@ -207,11 +210,12 @@ export class EvmTradeFunds {
    * signed with more is in no block, whatever they say later.
    * @param known what a former version has
    */
-  protected spendGas(use: "claim" | "refund", known: bigint): bigint {
+  protected spendGas(use: "claim" | "refund", known: bigint, isOwn = true): bigint {
     const { chain, address } = this.coin.account;
     const usual = this.#usualGas(use);
-    const least = this.#spendGas > usual ? this.#spendGas : usual;
-    const asked = this.gasOf(use);
+    const found = this.#foundGas(use, isOwn);
+    const least = found > usual ? found : usual;
+    const asked = this.gasOf(use, isOwn);
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
     const price = this.#price();
@@ -220,8 +224,8 @@ export class EvmTradeFunds {
     return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
-  protected get leastClaimGas(): bigint {
-    const [usual, found] = [this.#usualGas("claim"), this.#found.gas];
+  protected leastClaimGas(isOwn = true): bigint {
+    const [usual, found] = [this.#usualGas("claim"), this.#foundFor(isOwn).gas];
     return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;
   }
   #usualGas(use: GasUse): bigint {
