@@ -183,6 +183,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/payoutObstacle.test.ts",
   ),
   bug(
+    "a marked claim leaves after its limit with less gas than it needs: it fails with its secret shown",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "whyNotSoon(task) : whyShort(task)",
+    "whyNotSoon(task) : null",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
     "a marked claim leaves before its limit where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
     "if (isSilent()) return isEarly() ? AWAY : null;",
@@ -298,8 +305,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim that lost its nonce while it stayed home is never signed anew",
     "src/app/swap/duties/claimAndRefund.ts",
-    "coin.claimObstacle(isLost ? null : raw)",
-    "coin.claimObstacle(raw)",
+    'task.coin("taker").lostNonce?.(raw) === true ? null : raw;',
+    "false ? null : raw;",
     "test/sim/accountAttacks.test.ts",
   ),
   bug(

@@ -308,6 +308,19 @@ test(
   TIMEOUT_MS,
 );
 
+/** Another wallet of the maker's takes all it has of the platform coin but for `left` wei, and what its own gas may cost. @returns the nonce of that */
+function drain(left: bigint): bigint {
+  const { maker, taker, world } = t;
+  const chain = world.accountChain(ETH);
+  const nonce = chain.pendingNonce(maker.account);
+  const [maxFeePerGas, gasLimit] = [50n * GWEI, 21_000n];
+  const value = chain.balance(maker.account) - maxFeePerGas * gasLimit - left;
+  const bid = { maxFeePerGas, maxPriorityFeePerGas: GWEI, accessList: [] };
+  const call = { chainId: chain.chainId, nonce, gasLimit, to: taker.account, value, data: new Uint8Array(0) };
+  expect(chain.send(signEvmTx({ type: "eip1559", ...call, ...bid }, maker.key).raw).kind).toBe("taken");
+  return nonce;
+}
+
 /** A swap whose maker died right after the mark of its claim. */
 async function diedAtMark(rel: Ticker): Promise<{ readonly uuid: string; readonly sent: SignedEvmTx[] }> {
   t = await accountWorld({ seed: SEED, pollMs: 15_000 });
@@ -408,14 +421,9 @@ test(
   "nor is it signed anew, where it lost its nonce, while the account cannot pay for it: no block would take it, and the taker would read its secret",
   async () => {
     const { uuid, sent } = await diedAtMark(TOKEN);
-    const { maker, taker, world } = t;
+    const { maker, world } = t;
     const chain = world.accountChain(ETH);
-    const nonce = chain.pendingNonce(maker.account);
-    const [maxFeePerGas, gasLimit] = [50n * GWEI, 21_000n];
-    const rest = { maxFeePerGas, maxPriorityFeePerGas: GWEI, accessList: [], data: new Uint8Array(0) };
-    const value = chain.balance(maker.account) - maxFeePerGas * gasLimit;
-    const drain = signEvmTx({ type: "eip1559", chainId: chain.chainId, nonce, gasLimit, to: taker.account, value, ...rest }, maker.key);
-    expect(chain.send(drain.raw).kind).toBe("taken");
+    const nonce = drain(0n);
     chain.mine();
     await maker.start(NO_UTXO);
     await world.advance(HOUR_MS / 4);
@@ -442,6 +450,33 @@ test(
     await world.advance(120_000);
     const coin = maker.node.coins.active(ETH) ?? expect.fail("no coin");
     expect(coin.spendSize("claim")).toBeLessThan(250_000);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "one that a maker comes back to after its limit is not sent with less gas than it needs either, where the account cannot pay for more",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    const { maker, world } = t;
+    const chain = world.accountChain(ETH);
+    drain(27n * 10n ** 15n);
+    chain.mine();
+    await world.advance(30_000);
+    const sent: SignedEvmTx[] = [];
+    onSend(maker, "claim", (claim) => sent.push(claim), "before", 100);
+    const hasDied = diesAtMark(maker);
+    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+    await world.runUntil("the mark", hasDied, HOUR_MS);
+    const token = chain.tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    token.moreGas = 900_000n;
+    await world.advance(1.75 * HOUR_MS);
+    chain.spike(3n, HOUR_MS / 6);
+    await world.advance(120_000);
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 3 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    expect(sent.filter(({ tx }) => tx.gasLimit < 900_000n)).toEqual([]);
   },
   TIMEOUT_MS,
 );

@@ -58,20 +58,31 @@ async function whyRefused(task: SwapTask, signal: AbortSignal): Promise<SpendObs
 /** Why a claim would come into no block soon; null when it would. */
 function whyNotSoon(task: SwapTask): string | null {
   const coin = task.coin("taker");
+  return coin.spendTooDear() ?? coin.claimObstacle(signedClaim(task));
+}
+
+/** The claim as it is signed; null: it is signed anew, as one that was marked, stayed home and lost its nonce meanwhile. */
+function signedClaim(task: SwapTask): Uint8Array | null {
   const claim = task.state.own.takerPaymentSpend;
   const raw = claim ? fromHex(claim.raw) : null;
-  // One that was marked, stayed home and lost its nonce meanwhile is signed anew.
-  const isLost = claim?.attempted === true && raw !== null && coin.lostNonce?.(raw) === true;
-  return coin.spendTooDear() ?? coin.claimObstacle(isLost ? null : raw);
+  return claim?.attempted === true && raw !== null && task.coin("taker").lostNonce?.(raw) === true ? null : raw;
+}
+
+/** Why a claim would fail in its block, with its secret shown, though the chain would pay one. */
+function whyShort(task: SwapTask): string | null {
+  const claim = signedClaim(task);
+  return claim !== null && task.coin("taker").lacksGas?.(claim) ? SHORT : null;
 }
 
 const KEPT = "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown";
 const AWAY = "nobody has seen the claim, and no nodes say whether it would be paid: the secret is not shown before the claim's limit";
+const SHORT =
+  "nobody has seen the claim, it has less gas than it needs now, and the account cannot pay more: the secret is not shown in vain";
 
 /**
  * Why a maker's claim that was marked before and that nobody was seen to have stays home; null: it goes. To wait until it would be paid soon loses
  * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it, as the
- * nodes agree. What too few are there to say, or what they leave open, keeps it no longer than its limit: one that is left may take it.
+ * nodes agree, or with less gas than it needs. What too few are there to say, or what they leave open, keeps it no longer than its limit: one that is left may take it.
  */
 export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   if (await isClaimInVainNow(task, signal)) return KEPT;
@@ -86,7 +97,7 @@ export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<stri
   const isTooDear = isEarly() && coin.spendTooDear() !== null;
   // Nobody has read it: with more gas it is still the first to show the secret. While that costs too much it may lose its nonce.
   if (refused === null && !isTooDear) await signAmply(task);
-  const kept = refused ?? (isEarly() ? whyNotSoon(task) : null);
+  const kept = refused ?? (isEarly() ? whyNotSoon(task) : whyShort(task));
   task.isClaimKept = kept !== null;
   return kept;
 }
