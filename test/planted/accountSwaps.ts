@@ -213,15 +213,29 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim needs by now is not looked at: it fails with its secret shown, again and again",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "if (needed.ok) this.needsSpendGas(needed.value, this.#isOfCoin(spend));",
+    "if (tried?.gas != null && !tried.isRefused) this.needsSpendGas(tried.gas, this.#isOfCoin(spend));",
     "",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
+    "nodes are asked with the secret whether a waiting claim that nobody has would be paid, though its token stands still",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    'showsSecret && call.kind === "receiverSpend"',
+    'false && call.kind === "receiverSpend"',
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "what a waiting claim that left needs beyond what nodes have counts as nothing",
+    "src/app/coin/evm/triedSpend.ts",
+    'return { isRefused: needed.error.kind === "Reverted", gas: null };',
+    "return { isRefused: false, gas: null };",
+    "src/app/coin/evm/triedSpend.test.ts",
+  ),
+  bug(
     "what a waiting claim is found to need is asked of other coins' claims, too",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "if (needed.ok) this.needsSpendGas(needed.value, this.#isOfCoin(spend));",
-    "if (needed.ok) this.needsSpendGas(needed.value);",
+    "this.needsSpendGas(tried.gas, this.#isOfCoin(spend));",
+    "this.needsSpendGas(tried.gas);",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -233,9 +247,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting claim that needs more gas than any version of it gets is sent all the same, and fails again and again with its secret shown",
-    "src/app/coin/evm/evmSwapCoin.ts",
-    'if (needed.ok ? needed.value > most : needed.error.kind === "Reverted") return true;',
-    "if (needed.ok && needed.value > most) return false;",
+    "src/app/coin/evm/triedSpend.ts",
+    "if (tried.ok) return { isRefused: tried.value > most, gas: tried.value };",
+    "if (tried.ok) return { isRefused: false, gas: tried.value > most ? null : tried.value };",
     "test/sim/accountNonces.test.ts",
   ),
   bug(

@@ -1,6 +1,8 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { SimEvmChain } from "../../sim/world/evm/simEvmChain.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { signEvmTx } from "../../src/core/evm/signTx.ts";
+import { parseSwapCall } from "../../src/core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
@@ -16,7 +18,10 @@ const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
 
 let t: AccountWorld;
 let before: Books;
-afterEach(() => t.world.close());
+afterEach(() => {
+  vi.restoreAllMocks();
+  return t.world.close();
+});
 
 /** A swap whose maker has signed its claim of the token, which the token would not pay now, so that nothing left. */
 async function signedAndWaiting(): Promise<{ readonly uuid: string; readonly sent: SignedEvmTx[]; readonly resume: () => void }> {
@@ -477,6 +482,31 @@ test(
     await world.runUntil("both end", () => isOver(t, uuid), 3 * HOUR_MS);
     expect(outcomes(t, uuid)).toBe("success success");
     expect(sent.filter(({ tx }) => tx.gasLimit < 900_000n)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "nodes are not asked with the secret whether a claim that nobody has would be paid: while its token stands still that would show it for nothing",
+  async () => {
+    const { uuid, sent } = await diedAtMark(TOKEN);
+    const { maker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    token.isPaused = true;
+    const tried = vi.spyOn(SimEvmChain.prototype, "try");
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 6);
+    const claims = tried.mock.calls.filter(([{ data }]) => {
+      const call = parseSwapCall(data);
+      return call.ok && call.value.kind === "receiverSpend";
+    });
+    expect([tried.mock.calls.length > 0, claims, sent]).toEqual([true, [], []]);
+    token.isPaused = false;
+    await world.runUntil("it claims", () => sent.length > 0, HOUR_MS / 6);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
   },
   TIMEOUT_MS,
 );

@@ -229,7 +229,7 @@ export class StoredFunds {
     const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
     // A cancellation is for its nonce alone.
     if (missed !== null && slot === "cancel") return before;
-    const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
+    const isHopeless = newest ? await this.#isHopeless(newest, showsSecret, coin) : null;
     for (const raw of raws) {
       // What nobody has is filled at once; what left may come back.
       if (isHopeless) coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);
@@ -252,9 +252,9 @@ export class StoredFunds {
    * when it would not.
    * @returns null: nobody says
    */
-  async #isHopeless(newest: Uint8Array, coin: SwapCoin): Promise<boolean | null> {
+  async #isHopeless(newest: Uint8Array, showsSecret: boolean, coin: SwapCoin): Promise<boolean | null> {
     if (!coin.isHopeless) return null;
-    const trying = withDeadline(this.#clock, TRY_MS, undefined, async (signal) => coin.isHopeless?.(newest, signal) ?? null);
+    const trying = withDeadline(this.#clock, TRY_MS, undefined, async (s) => coin.isHopeless?.(newest, showsSecret, s) ?? null);
     return trying.catch(() => null);
   }
 

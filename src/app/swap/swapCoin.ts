@@ -293,10 +293,10 @@ export interface SwapCoin extends TradingCoin {
    */
   isClaimable?(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null>;
   /**
-   * Whether the chain would refuse a claim or refund that was sent, as a majority of its nodes says; null where nobody says. Only coins that have `entrust`
-   * have it.
+   * Whether the chain would refuse a claim or refund, as a majority of its nodes says; null where nobody says. Only coins that have `entrust` have it.
+   * @param showsSecret nobody was seen to have it: the nodes do not get to see its secret for that
    */
-  isHopeless?(spend: Uint8Array, signal: AbortSignal): Promise<boolean | null>;
+  isHopeless?(spend: Uint8Array, showsSecret: boolean, signal: AbortSignal): Promise<boolean | null>;
   /** Whether nodes have what was to be sent: a pool or a block shows it, or they took it since the last block. Only coins that have `entrust` have it. */
   isOut?(raw: Uint8Array): boolean;
   /** Whether nodes have what was to be sent, or took it once, in any version. Only coins that have `entrust` have it. */

@@ -203,7 +203,7 @@ test("a claim or refund is hopeless where the chain would refuse its very call, 
       tried.push(request);
       return answer;
     };
-    return coins.eth.isHopeless?.(raw, signal) ?? expect.fail("nobody can say");
+    return coins.eth.isHopeless?.(raw, false, signal) ?? expect.fail("nobody can say");
   };
   expect(await isHopeless(claim, err(told))).toBe(true);
   expect(tried).toEqual([{ from: address, to: SWAPS, value: 0n, data: encodeSwapCall(call) }]);

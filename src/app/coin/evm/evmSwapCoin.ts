@@ -35,6 +35,7 @@ import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 import { ReadTxs } from "./readTxs.ts";
 import { samePayment } from "./replacement.ts";
+import { CONTRACT_GAS, tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
 
 /**
  * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
@@ -46,11 +47,10 @@ const SPIKE_ROOM = 2n * 50n;
 /** However little a swap is worth, its claim may cost ten times the usual price, and its refund, which a tenth is paid for, twice. */
 const LEAST_ROOM = 2n * 10n;
 
-/** What the swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
-const CONTRACT_GAS = 60_000n;
 /** Ten times the usual limit: beyond it the token does something nobody agreed on. */
 const MOST_SPEND_GAS = 1_500_000n;
-const MOST_TRANSFER_GAS = mostNeeded(MOST_SPEND_GAS) - CONTRACT_GAS;
+const MOST_NEEDED_GAS = mostNeeded(MOST_SPEND_GAS);
+const MOST_TRANSFER_GAS = MOST_NEEDED_GAS - CONTRACT_GAS;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -123,14 +123,13 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
-    const request = { from, to: token, value: 0n, data: transferCall(account.address, units) };
-    const tried = await account.chain.estimateGas(request, signal, MOST_TRANSFER_GAS);
+    const tried = await tryPayout(account, from, token, units, MOST_NEEDED_GAS, signal);
     if (!tried.ok)
       return tried.error.kind === "Reverted"
         ? refused(`the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`)
         : null;
-    const isUsable = tried.value <= MOST_TRANSFER_GAS;
-    if (isUsable) this.needsSpendGas(tried.value + CONTRACT_GAS);
+    const isUsable = tried.value <= MOST_NEEDED_GAS;
+    if (isUsable) this.needsSpendGas(tried.value);
     return isUsable ? null : refused(tooHungry(ticker, tried.value));
   }
   useClaimGas({ id }: Reservation, claim: Uint8Array): void {
@@ -191,21 +190,19 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   buildCancel(payment: Uint8Array, { least }: CancelFees = {}): Result<OwnSignedTx, FundsError> {
     return this.#builder.cancel(payment, least ?? null);
   }
-  /** It has left, so the call shows nothing new. */
-  async isHopeless(spend: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
+  async isHopeless(spend: Uint8Array, showsSecret: boolean, signal: AbortSignal): Promise<boolean | null> {
     const { to, data } = this.#own(spend).tx;
-    if (to === null || this.#callOf(spend) === null) return null;
-    const { chain, address } = this.coin.account;
-    const request = { from: address, to, value: 0n, data };
-    const tried = await chain.call(request, signal);
-    if (!tried.ok) return tried.error.kind === "Reverted" ? true : null;
-    // A call has all the gas it wants: what was signed with less than is needed by now would fail in a block.
-    const most = MOST_TRANSFER_GAS + CONTRACT_GAS;
-    const needed = await chain.estimateGas(request, signal, most);
-    // So much no version of it is signed with, and a block may not have so much either.
-    if (needed.ok ? needed.value > most : needed.error.kind === "Reverted") return true;
-    if (needed.ok) this.needsSpendGas(needed.value, this.#isOfCoin(spend));
-    return false;
+    const call = this.#callOf(spend);
+    if (to === null || call === null) return null;
+    const { account } = this.coin;
+    const beside = showsSecret ? await dataGasNow(account, signal) : null;
+    if (beside !== null) this.needsDataGas(beside);
+    const tried =
+      showsSecret && call.kind === "receiverSpend"
+        ? await tryClaim(account, to, call, MOST_NEEDED_GAS, signal)
+        : await trySpend(account, to, data, MOST_NEEDED_GAS, signal);
+    if (tried?.gas != null && !tried.isRefused) this.needsSpendGas(tried.gas, this.#isOfCoin(spend));
+    return tried?.isRefused ?? null;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
     return isClaimable(this.coin.account, this.#own(claim), signal);

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { addressFromBytes, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { err, ok } from "../../../core/util/result.ts";
+import type { ChainReadError } from "../../../ports/accountChain.ts";
+import { CONTRACT_GAS, tryClaim, trySpend } from "./triedSpend.ts";
+
+const [address, contract, token] = [7, 8, 9].map((byte) => addressFromBytes(new Uint8Array(20).fill(byte))) as [never, never, never];
+const { signal } = new AbortController();
+const MOST = 1_000_000n;
+const REVERTED: ChainReadError = { kind: "Reverted", data: null, message: "paused." };
+const AWAY: ChainReadError = { kind: "Unreachable", message: "away." };
+const claim = (of: typeof token) =>
+  ({
+    kind: "receiverSpend",
+    id: new Uint8Array(32),
+    amount: 1n,
+    secret: new Uint8Array(32).fill(0xab),
+    token: of,
+    sender: address,
+  }) as const;
+
+test.each([
+  ["its transfer is paid", 100_000n, { isRefused: false, gas: 100_000n + CONTRACT_GAS }],
+  ["it needs as much as is signed with at most", MOST - CONTRACT_GAS, { isRefused: false, gas: MOST }],
+  ["it needs more", MOST - CONTRACT_GAS + 1n, { isRefused: true, gas: MOST + 1n }],
+  ["its transfer is refused", REVERTED, { isRefused: true, gas: null }],
+  ["nobody says", AWAY, null],
+] as const)("a claim of a token that nobody has is tried without its secret: %s", async (_, answer, told) => {
+  const chain = new FakeAccountChain();
+  chain.call = async () => expect.fail("the claim was asked about");
+  chain.estimateGas = async ({ data }) => {
+    expect(data.includes(0xab)).toBe(false);
+    return typeof answer === "bigint" ? ok(answer) : err(answer);
+  };
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, signal)).toEqual(told);
+});
+
+test.each([
+  ["no code", ok(false), { isRefused: false, gas: null }],
+  ["code that refuses", ok(true), { isRefused: true, gas: null }],
+  ["nobody says what", err(AWAY), null],
+] as const)("so is one of the platform coin by an account that has %s", async (_, code, told) => {
+  const chain = new FakeAccountChain();
+  chain.hasCode = async () => code;
+  chain.estimateGas = async () => err(REVERTED);
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(ZERO_ADDRESS as never), MOST, signal)).toEqual(told);
+});
+
+test.each([
+  ["is carried out", ok(new Uint8Array(0)), ok(90_000n), { isRefused: false, gas: 90_000n }],
+  ["needs more gas than any is signed with", ok(new Uint8Array(0)), ok(MOST + 1n), { isRefused: true, gas: MOST + 1n }],
+  ["needs more gas than nodes have", ok(new Uint8Array(0)), err(REVERTED), { isRefused: true, gas: null }],
+  ["is carried out with gas that nobody names", ok(new Uint8Array(0)), err(AWAY), { isRefused: false, gas: null }],
+  ["is refused", err(REVERTED), ok(1n), { isRefused: true, gas: null }],
+  ["is nobody's to say", err(AWAY), ok(1n), null],
+] as const)("one that left is tried as it is: it %s", async (_, called, gas, told) => {
+  const chain = new FakeAccountChain();
+  chain.call = async () => called;
+  chain.estimateGas = async () => gas;
+  expect(await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, signal)).toEqual(told);
+});
