@@ -370,8 +370,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that was named for no block is sent all the same",
     KEEPER,
-    "(renew === null || mayLeave.has(txid))",
-    "(renew === null || mayLeave.size >= 0)",
+    "const isSent = renew === null || mayLeave.has(txid);",
+    "const isSent = renew === null || mayLeave.size >= 0;",
     KEEPER_TEST,
   ),
   bug(
@@ -1130,8 +1130,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim has no gas for what its data costs elsewhere",
     COIN,
-    "if (beside !== null) this.needsDataGas(beside);\n",
-    "if (beside !== null) this.needsDataGas(0n);\n",
+    "if (beside !== null) this.needsDataGas(beside);\n    const isThere",
+    "if (beside !== null) this.needsDataGas(0n);\n    const isThere",
     "test/sim/accountAttacks.test.ts",
   ),
   bug(

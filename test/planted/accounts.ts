@@ -56,8 +56,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   ),
   bug(
     "a token's transfer is estimated without a limit",
-    "src/app/coin/evm/evmSwapCoin.ts",
-    "estimateGas(request, signal, MOST_TRANSFER_GAS)",
+    "src/app/coin/evm/triedSpend.ts",
+    "estimateGas(request, signal, most - CONTRACT_GAS)",
     "estimateGas(request, signal)",
     "src/app/coin/evm/dataFees.test.ts",
   ),
