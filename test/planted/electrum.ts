@@ -1339,6 +1339,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/feeRates.test.ts`,
   ),
   bug(
+    "for ten minutes after servers were away nobody knows what they relay",
+    `${AT}/feeRates.ts`,
+    "this.#askAgainMs = fee === null ? ASK_AGAIN_MS : RELAY_FEE_MAX_AGE_MS;",
+    "this.#askAgainMs = RELAY_FEE_MAX_AGE_MS;",
+    `${AT}/feeRates.test.ts`,
+  ),
+  bug(
     "a fee that most servers know nothing of counts",
     `${AT}/feeRates.ts`,
     "if (words.length < majorityOf(servers)) return null;",

@@ -3,13 +3,17 @@ import { err } from "../../core/util/result.ts";
 import { FeeRates } from "./feeRates.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
-type Word = { readonly estimate?: number | "unknown"; readonly histogram?: readonly (readonly [number, number])[] | "unknown" };
+type Word = {
+  readonly estimate?: number | "unknown";
+  readonly floor?: number | "unknown";
+  readonly histogram?: readonly (readonly [number, number])[] | "unknown";
+};
 const unknown = err({ kind: "rpc", code: -32601, message: "unknown method" });
 
 function serversSaying(words: readonly Word[]): readonly RemoteServer[] {
-  return words.map(({ estimate = -1, histogram = [] }) => {
+  return words.map(({ estimate = -1, histogram = [], floor = "unknown" }) => {
     const ask = async (method: string, _: unknown, parse: (value: unknown) => unknown): Promise<unknown> => {
-      const word = method.endsWith("estimatefee") ? estimate : histogram;
+      const word = method.endsWith("relayfee") ? floor : method.endsWith("estimatefee") ? estimate : histogram;
       return word === "unknown" ? unknown : parse(word);
     };
     return { ask } as unknown as RemoteServer;
@@ -46,4 +50,21 @@ test("the middle of what most say counts, of two the lower, and of one what it s
   expect(await rateOf({ estimate: USUAL })).toBe(20_000n);
   expect(await rateOf({ estimate: USUAL }, { estimate: "unknown" }, { estimate: USUAL })).toBe(20_000n);
   expect(await rateOf({ histogram: [[30, 3_000_000]] }, { histogram: [[20, 3_000_000]] }, {})).toBe(20_000n);
+});
+
+test("a relay floor that most servers did not name is asked for again after a minute, one that they named after ten", async () => {
+  const fees = new FeeRates(8);
+  const one: Word = { floor: 0.00001 };
+  const floors: (bigint | null)[] = [];
+  for (const [seconds, words] of [
+    [0, [one, {}, {}]],
+    [59, [one, one, {}]],
+    [60, [one, one, {}]],
+    [659, [{ floor: 0.00002 }, { floor: 0.00002 }, {}]],
+    [660, [{ floor: 0.00002 }, { floor: 0.00002 }, {}]],
+  ] as const) {
+    await fees.refresh(serversSaying(words), 1_700_000_000_000 + seconds * 1_000);
+    floors.push(fees.relayFee);
+  }
+  expect(floors).toEqual([null, null, 1_000n, 1_000n, 2_000n]);
 });

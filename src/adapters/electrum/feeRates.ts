@@ -2,8 +2,9 @@ import { parseFeePerKb, parseHistogram } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 
-/** How long a relay floor stays good, ms. */
+/** How long a relay floor stays good, ms; and when it is asked for again where most servers named none, as when some were away. */
 const RELAY_FEE_MAX_AGE_MS = 600_000;
+const ASK_AGAIN_MS = 60_000;
 /** Virtual bytes a block takes, for chains that say no more than their histogram. */
 const BLOCK_VBYTES = 1_000_000;
 const BYTES_PER_KB = 1_000n;
@@ -32,7 +33,8 @@ function rateOfHistogram(steps: readonly (readonly [number, number])[], targetBl
 export class FeeRates {
   readonly #decimals: number;
   #relayFee: bigint | null = null;
-  #relayFeeAtMs: number | null = null;
+  #askedAtMs: number | null = null;
+  #askAgainMs = ASK_AGAIN_MS;
 
   constructor(decimals: number) {
     this.#decimals = decimals;
@@ -55,9 +57,10 @@ export class FeeRates {
 
   /** @returns whether a read answer changed */
   async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
-    if (this.#relayFeeAtMs !== null && Math.abs(nowMs - this.#relayFeeAtMs) < RELAY_FEE_MAX_AGE_MS) return false;
+    if (this.#askedAtMs !== null && Math.abs(nowMs - this.#askedAtMs) < this.#askAgainMs) return false;
     const fee = await this.#middle(servers, "blockchain.relayfee", []);
-    this.#relayFeeAtMs = nowMs;
+    this.#askedAtMs = nowMs;
+    this.#askAgainMs = fee === null ? ASK_AGAIN_MS : RELAY_FEE_MAX_AGE_MS;
     if (fee === null || fee === this.#relayFee) return false;
     this.#relayFee = fee;
     return true;
