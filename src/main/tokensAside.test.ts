@@ -58,7 +58,7 @@ function accountChain(nodes: () => Nodes): FakeAccountChain {
 }
 
 /** A node whose open swaps are of these coins: its first run with all coins enabled, and each later one as it starts with those of the last. */
-function node(swaps: Set<string>) {
+function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
   const activations = createActivationStore(openInlineDatabase(":memory:", [ACTIVATION_SCHEMA]));
   const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
   const seal = new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1));
@@ -70,6 +70,7 @@ function node(swaps: Set<string>) {
     const { coins, clock } = await coinNode(ENTRIES, "tokens of a run before", false, null, "spec", {
       parts: { openChain, store },
       swapsOf,
+      isWatched: (ticker) => ended.has(ticker),
     });
     const last = new LastCoins({ coins, clock, log: new SilentLog(), store: activations, seal });
     await last.start();
@@ -228,4 +229,19 @@ test.each([
   await now.end();
   now = await run();
   expect(now.there()).toBe(coin === "ETH" ? "ETH (USED)" : "(ETH) USED");
+});
+
+test.each(["ETH", "USED"])("%s that stayed for swaps that have ended stays for them where enabling it is refused", async (coin) => {
+  const { first, request } = node(new Set(), new Set([coin]));
+  const now = await first();
+  if (coin === "ETH") expect(await now.api.disable("IDLE", false)).toMatchObject({ ok: true });
+  if (coin === "ETH") expect(await now.api.disable("USED", false)).toMatchObject({ ok: true });
+  const kept = coin === "ETH" ? "(ETH)" : "ETH (USED) IDLE";
+  expect(await now.api.disable(coin, false)).toMatchObject(ok({ passivized: true }));
+  expect(await now.api.enable(request(coin, { swapContract: NO_CONTRACT_AT }), signal)).toMatchObject(err({ kind: "ChainMismatch", coin }));
+  expect(now.there()).toBe(kept);
+  expect(await now.api.enable({ ...request(coin), requiredConfirmations: 7 }, signal)).toMatchObject(
+    ok({ settings: { confirmations: 7 } }),
+  );
+  await now.end();
 });

@@ -50,6 +50,8 @@ export async function coinNode(
     readonly clock?: Clock;
     /** Running swaps of a coin; absent: none. */
     readonly swapsOf?: (ticker: string) => readonly string[];
+    /** Whether swaps of a coin have ended and may change yet; absent: none have. */
+    readonly isWatched?: (ticker: string) => boolean;
   },
 ): Promise<CoinNode> {
   const fake = await fakeNode({ compatibility });
@@ -78,7 +80,7 @@ export async function coinNode(
       return ok(chain);
     },
     usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: evm?.swapsOf?.(ticker) ?? [] }),
-    isWatched: () => false,
+    isWatched: (ticker) => evm?.isWatched?.(ticker) ?? false,
     cancelOrdersOf: async () => [],
     prepare: () => undefined,
     beforeClose: async () => undefined,

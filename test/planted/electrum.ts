@@ -1649,7 +1649,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for its swaps is enabled with a daemon that refuses the password, which the next start goes on with",
     "src/app/coin/coinRegistry.ts",
-    "return (await chain?.tryOther?.(plan.value.source, signal)) ?? ok(undefined);",
+    "return (await there?.chain.tryOther?.(plan.value.source, signal)) ?? ok(undefined);",
     "return ok(undefined);",
     "src/main/otherDaemon.test.ts",
   ),
@@ -1687,6 +1687,27 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (back && !before && !aside && this.#isForEndedAlone(back)) {",
     "if (back && before && !aside && this.#isForEndedAlone(back)) {",
     "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin that stayed for ended swaps is gone where enabling it again is refused",
+    "src/app/coin/coinRegistry.ts",
+    "if (before && !this.#shelf.coins.has(ticker) && this.#isNeeded(ticker)) await",
+    "if (before && !this.#shelf.coins.has(ticker) && this.#inUse(ticker, [])) await",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin that stayed for ended swaps is gone where enabling it again is refused and what it had is away",
+    "src/app/coin/coinRegistry.ts",
+    "true, signal, () => this.#isNeeded(entry.ticker));",
+    "true, signal);",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "an account coin that stayed for ended swaps is gone where enabling it again is refused",
+    "src/app/coin/coinRegistry.ts",
+    "? this.#openAgain(entry, back, request, false, s)",
+    "? this.#take(back).then(() => this.#open(entry, request, false, s))",
+    "src/main/tokensAside.test.ts",
   ),
   bug(
     "a coin that was put aside is closed at a start though its swap has ended only just, and may change yet",

@@ -86,7 +86,7 @@ type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps:
 async function registry(
   cancelOrdersOf: () => Promise<readonly string[]>,
   users: () => Users,
-  chain: (source: ChainSource) => OpenedChain = () => new StillChain("DOC"),
+  chain: (source: ChainSource, rescan: boolean) => OpenedChain = () => new StillChain("DOC"),
   isWatched: () => boolean = () => false,
 ) {
   const entry = parseCoinEntry(DOC);
@@ -99,7 +99,7 @@ async function registry(
     log: new SilentLog(),
     entries: new Map([["DOC", entry.value]]),
     keyOf: () => ok(node),
-    openChain: async (_entry, _kind, source) => ok(chain(source)),
+    openChain: async (_entry, _kind, source, rescan) => ok(chain(source, rescan)),
     feeCeilingFactor: 8,
     prepare: () => undefined,
     beforeClose: () => closing,
@@ -277,6 +277,54 @@ test("a coin whose swaps have ended and may change yet stays for them, by force 
     expect(coins.running("DOC")).toBeUndefined();
   }
 });
+
+test.each(["answers", "is away"])(
+  "a coin that stayed for swaps that have ended stays for them where enabling it is refused or called off, also while what it had %s",
+  async (had) => {
+    const isUp = new Map([["first", true]]);
+    const chains: StillChain[] = [];
+    let isRescanned: boolean | undefined;
+    const { clock, coins } = await registry(
+      async () => [],
+      () => NOBODY,
+      (source, rescan) => {
+        isRescanned = rescan;
+        const chain = new StillChain("DOC");
+        const password = source.kind === "daemon" ? source.address?.password.reveal() : undefined;
+        if (password !== undefined && !isUp.get(password)) chain.trouble = "The DOC daemon refuses the password.";
+        chains.push(chain);
+        return chain;
+      },
+      () => true,
+    );
+    const enableWith = async (password: string, stop = new AbortController()) => {
+      const daemon = { url: "http://127.0.0.1:1", user: "u", password: new Secret(password) };
+      const request = { coin: "DOC", mm2: true, requiredConfirmations: 7, requiresNotarization: undefined, daemon, rescan: true };
+      const enabling = coins.enable({ ...request, birthdayHeight: undefined }, stop.signal);
+      const ended = enabling.catch((cause: unknown) => cause);
+      await clock.advance(1_000);
+      if (password === "called off") stop.abort();
+      await clock.advance(20_000);
+      return ended;
+    };
+    await coins.disable("DOC", false);
+    expect(await enableWith("first")).toMatchObject({ ok: true });
+    await coins.disable("DOC", false);
+    isUp.set("first", had === "answers");
+    const state = () => [
+      coins.active("DOC"),
+      coins.running("DOC")?.settings.confirmations,
+      chains.filter((chain) => !chain.isClosed).length,
+    ];
+    expect(await enableWith("wrong")).toMatchObject(err({ kind: "DaemonFailed" }));
+    expect([...state(), isRescanned]).toEqual([undefined, 7, 1, false]);
+    expect(await enableWith("called off")).toBeInstanceOf(Aborted);
+    expect(state()).toEqual([undefined, 7, 1]);
+    isUp.set("right", true);
+    expect(await enableWith("right")).toMatchObject({ ok: true });
+    expect([coins.active("DOC")?.ticker, ...state().slice(1)]).toEqual(["DOC", 7, 1]);
+  },
+);
 
 test("no order can be placed on a coin that is being disabled, and it is disabled once", async () => {
   const seen: unknown[] = [];

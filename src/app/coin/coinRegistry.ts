@@ -26,8 +26,8 @@ export class CoinRegistry {
   readonly #accounts: AccountOpener;
   readonly #kept: KeptCoins;
   readonly #tokens: TokenCoins;
-  /** Of the coins of the UTXO family. */
-  readonly #chains = new Map<string, OpenedChain>();
+  /** Of the coins of the UTXO family, with the request each goes on with. */
+  readonly #chains = new Map<string, { readonly chain: OpenedChain; readonly request: EnableRequest }>();
   readonly #stopping = new AbortController();
   /** Openings under way. */
   readonly #work = new Set<Promise<unknown>>();
@@ -86,7 +86,11 @@ export class CoinRegistry {
       this.#shelf.opening.set(ticker, null);
       return this.#noted(
         [ticker],
-        withParents([signal, this.#stopping.signal], (s) => this.#openInstead(entry, back, request, s)),
+        withParents([signal, this.#stopping.signal], (s) =>
+          back.family === "account"
+            ? this.#openAgain(entry, back, request, false, s)
+            : this.#openInstead(entry, back, this.#chains.get(ticker)?.request, request, false, s),
+        ),
       );
     }
     if (back?.family === "account") {
@@ -137,32 +141,44 @@ export class CoinRegistry {
     return this.#shelf.closing.has(ticker) ? { kind: "BeingDisabled", coin: ticker } : null;
   }
 
-  async #open(entry: CoinEntry, request: EnableRequest, aside: boolean, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+  /** @param isWaitedFor whether swaps wait for it, which it stays for while its backend is away */
+  async #open(
+    entry: CoinEntry,
+    request: EnableRequest,
+    aside: boolean,
+    signal: AbortSignal,
+    isWaitedFor = (): boolean => this.#kept.isWaitedFor(entry.ticker),
+  ): Promise<Result<ActiveCoin, EnableError>> {
     const { ticker } = entry;
     if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });
     const opened = isEvmProtocol(entry.protocol.type)
       ? await this.#openAccount(entry, request, signal)
-      : await this.#openUtxo(entry, request, signal);
+      : await this.#openUtxo(entry, request, signal, isWaitedFor);
     if (!opened.ok) return opened;
     this.#shelf.enter(opened.value, aside);
     this.#deps.log.info("coin_activated", { coin: ticker, address: opened.value.address });
     return opened;
   }
 
-  async #openUtxo(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
+  async #openUtxo(
+    entry: CoinEntry,
+    request: EnableRequest,
+    signal: AbortSignal,
+    isWaitedFor: () => boolean,
+  ): Promise<Result<UtxoCoin, EnableError>> {
     const { ticker } = entry;
     let opened: OpenedChain | null = null;
     const onChain = (chain: OpenedChain): void => {
       this.#shelf.opening.set(ticker, chain);
       opened = chain;
     };
-    const made = await openUtxoCoin({ ...this.#deps, shelf: this.#shelf }, entry, request, this.#kept.isWaitedFor(ticker), onChain, signal);
+    const made = await openUtxoCoin({ ...this.#deps, shelf: this.#shelf }, entry, request, isWaitedFor(), onChain, signal);
     if (!made.ok) return made;
     const { coin, away } = made.value;
-    const isWaitedFor = away !== null && this.#kept.isWaitedFor(ticker);
-    if (opened !== null && (away === null || isWaitedFor)) this.#chains.set(ticker, opened);
+    const stays = away === null || isWaitedFor();
+    if (opened !== null && stays) this.#chains.set(ticker, { chain: opened, request });
     if (away === null) return ok(coin);
-    if (isWaitedFor) this.#kept.keep(coin, request, away);
+    if (stays) this.#kept.keep(coin, request, away);
     else await coin.close();
     return err({ kind: "DaemonFailed", coin: ticker, message: away });
   }
@@ -176,7 +192,7 @@ export class CoinRegistry {
     return err(refused ?? { kind: "DaemonFailed", coin: entry.ticker, message: away });
   }
 
-  /** A coin of an account chain that was kept for swaps is enabled: all that was not checked then is, and another one takes its place. */
+  /** A coin of an account chain that was kept for swaps is enabled: all of the request is checked, and another one takes its place. Refused, it stays. */
   async #openAgain(
     entry: CoinEntry,
     back: EvmCoin,
@@ -202,15 +218,7 @@ export class CoinRegistry {
     signal: AbortSignal,
   ): Promise<Result<ActiveCoin, EnableError>> {
     const { ticker } = entry;
-    if (!isSame(before, request)) {
-      await this.#take(back);
-      try {
-        return await this.#open(entry, request, aside, signal);
-      } finally {
-        // Refused or called off: its swaps go on with what they had.
-        if (!this.#shelf.coins.has(ticker)) await this.#keepAgain(entry, before);
-      }
-    }
+    if (!isSame(before, request)) return this.#openInstead(entry, back, before, request, aside, signal);
     const away = await beginWith(this.#deps, back, request, signal);
     if (away !== null) return err({ kind: "DaemonFailed", coin: ticker, message: away });
     this.#shelf.unseen.delete(ticker);
@@ -223,7 +231,8 @@ export class CoinRegistry {
   async #keepAgain(entry: CoinEntry, request: EnableRequest): Promise<void> {
     const { signal } = this.#stopping;
     try {
-      await this.#open(entry, request, true, signal);
+      // What was read so far counts, whatever it was enabled with at first.
+      await this.#open(entry, { ...request, rescan: false }, true, signal, () => this.#isNeeded(entry.ticker));
     } catch (error) {
       if (!signal.aborted) this.#deps.log.error("coin_not_kept", { coin: entry.ticker, error });
     }
@@ -239,15 +248,27 @@ export class CoinRegistry {
     return isForSwaps && this.#shelf.passive.has(ticker) && this.#inUse(ticker, []) === null;
   }
 
-  /** All of the request counts, as of one for a coin that is not there: whoever disabled it may want it over another backend, or scanned anew. */
+  /**
+   * All of the request counts, as of one for a coin that is not there: whoever disabled it may want it over another backend, or scanned anew.
+   * An index has one writer, so what was there is closed first.
+   * @param before what that was opened with
+   */
   async #openInstead(
     entry: CoinEntry,
-    back: ActiveCoin,
+    back: UtxoCoin,
+    before: EnableRequest | undefined,
     request: EnableRequest,
+    aside: boolean,
     signal: AbortSignal,
   ): Promise<Result<ActiveCoin, EnableError>> {
+    const { ticker } = entry;
     await this.#take(back);
-    return this.#open(entry, request, false, signal);
+    try {
+      return await this.#open(entry, request, aside, signal);
+    } finally {
+      // Refused or called off: its swaps go on with what they had.
+      if (before && !this.#shelf.coins.has(ticker) && this.#isNeeded(ticker)) await this.#keepAgain(entry, before);
+    }
   }
 
   /** A coin that stayed for its swaps is enabled again. */
@@ -267,11 +288,15 @@ export class CoinRegistry {
    * before anybody remembers it: with a daemon that refuses the password its swaps would stand still from then on.
    */
   async #useServers(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<undefined, EnableError>> {
-    const chain = this.#chains.get(request.coin);
+    const there = this.#chains.get(request.coin);
     const plan = planOf(this.#deps, entry, request, false);
     if (!plan.ok) return plan;
-    if (request.electrum && chain?.useServers) return chain.useServers(request.electrum);
-    return (await chain?.tryOther?.(plan.value.source, signal)) ?? ok(undefined);
+    if (request.electrum && there?.chain.useServers) {
+      const used = there.chain.useServers(request.electrum);
+      if (used.ok) this.#chains.set(request.coin, { ...there, request });
+      return used;
+    }
+    return (await there?.chain.tryOther?.(plan.value.source, signal)) ?? ok(undefined);
   }
 
   /** Nothing that needed it may be left by now. */
