@@ -593,6 +593,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/adapters/libp2p/handshakes.test.ts",
   ),
   bug(
+    "who comes through a proxy as fast as it can keeps all others out of a seed",
+    "src/adapters/libp2p/handshakes.ts",
+    "return this.#recent.take(nowMs) && this.#common.take(nowMs);",
+    "return this.#common.take(nowMs);",
+    "src/adapters/libp2p/handshakes.test.ts",
+  ),
+  bug(
     "one address begins as many handshakes as all together may",
     "src/adapters/libp2p/handshakes.ts",
     "if (!credit.take(nowMs)) return false;",

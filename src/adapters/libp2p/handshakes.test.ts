@@ -35,6 +35,15 @@ test("addresses that come again and again leave room for those that have not com
   expect(first).toBeGreaterThan(0);
 });
 
+test("who comes through a proxy as fast as it can keeps nobody out that comes by itself", () => {
+  const { now, begun } = timed();
+  for (let second = 0; second < 300; second++) {
+    begun(["127.0.0.1", "172.17.0.1"], 100);
+    expect(begun(hosts(60 + (second % 60), 8), 1)).toBe(8);
+    now.ms += 1_000;
+  }
+});
+
 test("all together begin four hundred at once, then fifty a second, and nobody is known for longer than is remembered", () => {
   const { now, begun } = timed();
   expect(begun(hosts(6, 1_000), 1)).toBe(400);
@@ -42,7 +51,8 @@ test("all together begin four hundred at once, then fifty a second, and nobody i
   expect(begun(hosts(7, 1_000), 1)).toBe(100);
   // A proxy of this machine is not held to the use of one node.
   now.ms += 60_000;
-  expect(begun(["127.0.0.1"], 1_000)).toBe(400);
+  expect(begun(["127.0.0.1"], 1_000)).toBe(200);
+  expect(begun(hosts(8, 1_000), 1)).toBe(200);
   now.ms -= 600_000;
   expect(begun(["9.9.9.9"], 1)).toBe(0);
   now.ms += 1_000;

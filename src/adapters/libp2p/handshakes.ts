@@ -5,7 +5,7 @@ import type { Clock } from "../../ports/clock.ts";
 /** Handshakes at once, and one more each so many milliseconds: one costs some 5 ms, so these are a quarter of a processor. */
 const MOST = 400;
 const PAUSE_MS = 20;
-/** So many of them are for addresses of which one was begun within this time; the rest is kept for others, and some of what comes anew. */
+/** So many of them are for addresses of which one was begun within this time, and for those that many may share; the rest is kept for others, and some of what comes anew. */
 const MOST_OF_RECENT = 200;
 const RECENT_PAUSE_MS = 25;
 const RECENT_MS = 60_000;
@@ -33,10 +33,13 @@ export class Handshakes {
     this.#recent = new AskCredit(MOST_OF_RECENT, RECENT_PAUSE_MS);
   }
 
-  /** Whether one may begin, which is then counted. Behind an address that is not routable, a proxy of this machine say, may be many nodes. */
+  /**
+   * Whether one may begin, which is then counted. Behind an address that is not routable, a proxy of this machine say, may be many nodes, and one
+   * that asks as fast as it can: these are held to what is for those that come again and again.
+   */
   begin(host: string): boolean {
     const nowMs = this.#clock.nowMs();
-    if (!isRoutableIpv4(host)) return this.#common.take(nowMs);
+    if (!isRoutableIpv4(host)) return this.#recent.take(nowMs) && this.#common.take(nowMs);
     const { credit, lastMs } = this.#hosts.get(host) ?? { credit: new AskCredit(MOST_OF_HOST, HOST_PAUSE_MS), lastMs: null };
     if (!credit.take(nowMs)) return false;
     const isRecent = lastMs !== null && Math.abs(nowMs - lastMs) < RECENT_MS;
