@@ -72,7 +72,7 @@ export async function createNode(options: Libp2pOptions, clock: Clock): Promise<
     privateKey: await generateKeyPairFromSeed("Ed25519", options.identitySeed.reveal()),
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
-    connectionEncrypters: [bounded(noise(), floods, new Handshakes(clock))],
+    connectionEncrypters: [bounded(noise(), [floods, unread], new Handshakes(clock))],
     streamMuxers: [() => unread.limited(floods.limited(muxers()))],
     connectionMonitor: { enabled: false },
     connectionGater: {
@@ -122,7 +122,7 @@ type EncrypterFactory = ReturnType<typeof import("@libp2p/noise")["noise"]>;
 type Addressed = { readonly remoteAddr: unknown };
 
 /** To everything a peer sends, the multiplexer answers something: for one that does not read the library would keep all of it. */
-function bounded(factory: EncrypterFactory, floods: MuxerFloods, handshakes: Handshakes): EncrypterFactory {
+function bounded(factory: EncrypterFactory, bounds: readonly (MuxerFloods | UnreadBytes)[], handshakes: Handshakes): EncrypterFactory {
   return (components) => {
     const encrypter = factory(components);
     for (const side of ["secureInbound", "secureOutbound"] as const) {
@@ -132,7 +132,7 @@ function bounded(factory: EncrypterFactory, floods: MuxerFloods, handshakes: Han
         if (side === "secureInbound" && !handshakes.begin(host)) throw new Error("too many handshakes");
         const secured = await secure(connection, options);
         secured.connection.maxWriteBufferLength = MAX_UNREAD_BYTES;
-        floods.isFrom(secured.connection, host);
+        for (const bound of bounds) bound.isFrom(secured.connection, host);
         return secured;
       };
     }
