@@ -1716,7 +1716,7 @@ export const SWAP: readonly PlantedBug[] = [
     FAILED_FEES,
   ),
   bug(
-    "a fee that nobody sends since its other coin was disabled backs promises",
+    "a fee that nobody sends since its other coin was closed backs promises",
     RUNNER,
     "if (finished && own.fee) coin.dropChange(fromHex(own.fee.raw));",
     "",
