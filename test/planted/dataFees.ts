@@ -11,6 +11,13 @@ const NODES = "test/evm/dataCost.test.ts";
 /** What chains take for the data of transactions, beside gas and as gas. */
 export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
+    "what a waiting swap has left counts as refused while data is dear, and gives its nonce back",
+    `${APP}/evmSwapCoin.ts`,
+    "MOST_NEEDED_GAS + this.besideGas, signal",
+    "MOST_NEEDED_GAS, signal",
+    FIGURES,
+  ),
+  bug(
     "what Scroll takes for data is overlooked",
     "src/adapters/evmRpc/dataCostReader.ts",
     "[feeOf(l1, false), feeOf(operator, true), feeOf(scroll, false)]",

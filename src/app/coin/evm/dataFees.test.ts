@@ -5,7 +5,7 @@ import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
 import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
-import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
+import { addressFromBytes, addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { FEE_ORACLE, l1FeeCall, operatorFeeCall, SAMPLE_BYTES } from "../../../core/evm/dataCost.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
@@ -269,6 +269,24 @@ test("a claim is signed with no more gas than a block and the account have, and 
   expect(size(300_000n * raised)).toBe(300_000);
   expect(size(10_000n * raised)).toBe(65_000);
   expect(coins.eth.spendTooDear()).toMatch(/more than any swap reckons with$/);
+});
+
+test("what left is not hopeless because data is dear: its versions get the gas for that", async () => {
+  const call = { id: new Uint8Array(32), amount: 1n, secret: new Uint8Array(32), token: ZERO_ADDRESS, sender: address };
+  const data = encodeSwapCall({ kind: "receiverSpend", ...call });
+  const claim = signEvmTx(
+    { type: "legacy", chainId: 1n, nonce: 0n, gasLimit: 600_000n, to: SWAPS, value: 0n, data, gasPrice: 10n },
+    key,
+  ).raw;
+  chain.call = async () => ok(new Uint8Array(0));
+  const isHopeless = async (dataGas: bigint, gas: bigint): Promise<boolean | null | undefined> => {
+    chain.data = { gas: 21_000n + dataGas, wei: 0n };
+    chain.estimate = () => ok(gas);
+    return coins.eth.isHopeless?.(claim, false, signal);
+  };
+  expect(await isHopeless(0n, 1_560_000n)).toBe(true);
+  expect(await isHopeless(1_500_000n, 1_560_000n)).toBe(false);
+  expect(coins.eth.spendSize("claim", claim)).toBe(65_000 + 2 * (1_521_000 - 29_416));
 });
 
 const transfer = (nonce: bigint, value: bigint, gasPrice = 10n ** 9n) =>

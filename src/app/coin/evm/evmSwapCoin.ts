@@ -200,8 +200,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const tried =
       showsSecret && call.kind === "receiverSpend"
         ? await tryClaim(account, to, call, MOST_NEEDED_GAS, signal)
-        : await trySpend(account, to, data, MOST_NEEDED_GAS, signal);
-    if (tried?.gas != null && !tried.isRefused) this.needsSpendGas(tried.gas, this.#isOfCoin(spend));
+        : // Its data is not the token's doing, and is paid for whatever it needs.
+          await trySpend(account, to, data, MOST_NEEDED_GAS + this.besideGas, signal);
+    if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) this.needsSpendGas(tried.gas, this.#isOfCoin(spend));
     return tried?.isRefused ?? null;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
