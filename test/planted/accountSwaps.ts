@@ -227,8 +227,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim that left needs beyond what nodes have counts as nothing",
     "src/app/coin/evm/triedSpend.ts",
-    'return { isRefused: needed.error.kind === "Reverted", gas: null };',
+    'return { isRefused: needed.error.kind === "Reverted" && TOO_HUNGRY.test(needed.error.message), gas: null };',
     "return { isRefused: false, gas: null };",
+    "src/app/coin/evm/triedSpend.test.ts",
+  ),
+  bug(
+    "a waiting claim or refund that is in the block which nodes are making counts as refused, and gives its nonce back",
+    "src/app/coin/evm/triedSpend.ts",
+    'needed.error.kind === "Reverted" && TOO_HUNGRY.test(needed.error.message)',
+    'needed.error.kind === "Reverted"',
     "src/app/coin/evm/triedSpend.test.ts",
   ),
   bug(

@@ -9,6 +9,12 @@ const [address, contract, token] = [7, 8, 9].map((byte) => addressFromBytes(new 
 const { signal } = new AbortController();
 const MOST = 1_000_000n;
 const REVERTED: ChainReadError = { kind: "Reverted", data: null, message: "paused." };
+const HUNGRY: ChainReadError = {
+  kind: "Reverted",
+  data: null,
+  message: "The ETH chain would refuse the transaction: gas required exceeds allowance (30000000).",
+};
+const FAILING: ChainReadError = { ...REVERTED, message: HUNGRY.message.replace(").", ") or always failing transaction.") };
 const AWAY: ChainReadError = { kind: "Unreachable", message: "away." };
 const claim = (of: typeof token) =>
   ({
@@ -50,7 +56,9 @@ test.each([
 test.each([
   ["is carried out", ok(new Uint8Array(0)), ok(90_000n), { isRefused: false, gas: 90_000n }],
   ["needs more gas than any is signed with", ok(new Uint8Array(0)), ok(MOST + 1n), { isRefused: true, gas: MOST + 1n }],
-  ["needs more gas than nodes have", ok(new Uint8Array(0)), err(REVERTED), { isRefused: true, gas: null }],
+  ["needs more gas than nodes have", ok(new Uint8Array(0)), err(HUNGRY), { isRefused: true, gas: null }],
+  ["is in the block that nodes are making, where they estimate", ok(new Uint8Array(0)), err(REVERTED), { isRefused: false, gas: null }],
+  ["is in that of an old geth", ok(new Uint8Array(0)), err(FAILING), { isRefused: false, gas: null }],
   ["is carried out with gas that nobody names", ok(new Uint8Array(0)), err(AWAY), { isRefused: false, gas: null }],
   ["is refused", err(REVERTED), ok(1n), { isRefused: true, gas: null }],
   ["is nobody's to say", err(AWAY), ok(1n), null],

@@ -9,6 +9,9 @@ import { payoutObstacle } from "./payoutObstacle.ts";
 /** What a swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
 export const CONTRACT_GAS = 60_000n;
 
+/** What nodes say of a call that needs more gas than they try one with; old geths say so of any that fails. */
+const TOO_HUNGRY = /\bgas required exceeds\b(?!.*always failing)/i;
+
 type Account = Pick<EvmAccount, "chain" | "address" | "platform">;
 
 /** `gas`: what it needs, where that was found; it may be more than `most`. */
@@ -59,5 +62,6 @@ export async function trySpend(
   const needed = await chain.estimateGas(request, signal, most);
   // So much no version of it is signed with, and a block may not have so much either.
   if (needed.ok) return { isRefused: needed.value > most, gas: needed.value };
-  return { isRefused: needed.error.kind === "Reverted", gas: null };
+  // Besu, Erigon and older geths estimate in the block they are making: what their pools have is carried out there, and once more it would fail.
+  return { isRefused: needed.error.kind === "Reverted" && TOO_HUNGRY.test(needed.error.message), gas: null };
 }
