@@ -1,4 +1,4 @@
-import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { addressOfPubkey, type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import { evmTxid } from "../../../core/evm/parseTx.ts";
 import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
@@ -78,7 +78,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       coin,
       chain: this.chain,
       gasOf: (use) => this.gasOf(use),
-      spendGas: (use, known, former) => this.spendGas(use, known, former === undefined || this.#isOfCoin(former)),
+      spendGas: (use, known, former) => this.spendGas(use, known, former && this.#otherCoin(former)),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
       dearerThanReserved: (reservation) => this.dearerThanReserved(reservation),
       stepsAfter: (use) => this.stepsAfter(use),
@@ -154,7 +154,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
-    return this.#own(claim).tx.gasLimit < this.leastClaimGas(this.#isOfCoin(claim));
+    return this.#own(claim).tx.gasLimit < this.leastClaimGas(this.#otherCoin(claim));
   }
   lostNonce(raw: Uint8Array): boolean {
     return hasLostNonce(this.coin.account, this.#own(raw));
@@ -163,7 +163,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, ticker } = this.coin;
     const own = claim && this.#own(claim);
     if (own && claim && this.lacksGas(claim))
-      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas()} now`;
+      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas(this.#otherCoin(claim))} now`;
     if (own && isAboveBlock(account.chain, own.tx.gasLimit))
       return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, more than a block has`;
     const fee = this.gasOf("claim") * priceOf(this.#builder.market()) + dataBound(account.chain).wei;
@@ -202,7 +202,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
         ? await tryClaim(account, to, call, MOST_NEEDED_GAS, signal)
         : // Its data is not the token's doing, and is paid for whatever it needs.
           await trySpend(account, to, data, MOST_NEEDED_GAS + this.besideGas, signal);
-    if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) this.needsSpendGas(tried.gas, this.#isOfCoin(spend));
+    if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) this.needsSpendGas(tried.gas, this.#otherCoin(spend));
     return tried?.isRefused ?? null;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
@@ -228,7 +228,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number {
     const least = former === undefined ? 0n : this.#own(former).tx.gasLimit;
-    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, least, former === undefined || this.#isOfCoin(former)));
+    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, least, former && this.#otherCoin(former)));
   }
   feeValue(units: bigint): bigint | null {
     const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];
@@ -387,10 +387,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return call?.ok ? call.value : null;
   }
 
-  /** Not of another coin of the account, whose swaps wait for that. */
-  #isOfCoin(spend: Uint8Array): boolean {
+  /** Of which other coin of the account it is, whose swaps wait for that; null: of this one. */
+  #otherCoin(spend: Uint8Array): EvmAddress | null {
     const call = this.#callOf(spend);
-    return call === null || !("token" in call) || call.token === (this.coin.contract ?? ZERO_ADDRESS);
+    return call === null || !("token" in call) || call.token === (this.coin.contract ?? ZERO_ADDRESS) ? null : call.token;
   }
 
   #ofAccount(raw: Uint8Array): SignedEvmTx | null {

@@ -1,3 +1,4 @@
+import { type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { STAGE_MARGINS, withMargin } from "../../../core/evm/gas.ts";
 import { fromUnits, max, type Rational, sub, toUnits, ZERO } from "../../../core/money/rational.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
@@ -10,7 +11,7 @@ import { fitBlock } from "./blockGas.ts";
 import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
-import { ampleGas, FoundGas } from "./foundGas.ts";
+import { ampleGas, FoundGas, FoundGasOf } from "./foundGas.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 
 /** Transactions of a swap that cost gas. */
@@ -59,7 +60,7 @@ export class EvmTradeFunds {
   /** Of a claim or refund as the token was found to need. */
   readonly #found: FoundGas;
   /** The same of coins of this account that are not there, whose claims and refunds this one looks after: none of its own costs more for those. */
-  readonly #foundOfOthers: FoundGas;
+  readonly #foundOfOthers: FoundGasOf;
   /** The same of a dex fee. */
   readonly #foundFee: FoundGas;
   #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
@@ -71,7 +72,7 @@ export class EvmTradeFunds {
   constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
     this.coin = coin;
     this.#found = new FoundGas(coin.account.clock);
-    this.#foundOfOthers = new FoundGas(coin.account.clock);
+    this.#foundOfOthers = new FoundGasOf(coin.account.clock);
     this.#foundFee = new FoundGas(coin.account.clock);
     this.#ceilingFactor = BigInt(ceilingFactor);
     this.#isOwnToken = isOwnToken;
@@ -172,12 +173,16 @@ export class EvmTradeFunds {
     };
   }
 
-  /** A claim or refund of this token, or of another coin of the account, was just found to need so much, which the limits may not foresee. */
-  protected needsSpendGas(gas: bigint, isOwn = true): void {
-    this.#foundFor(isOwn).add(gas);
+  /**
+   * A claim or refund of this token was just found to need so much, which the limits may not foresee.
+   * @param other of which other coin of the account, by what that is in the swap contract; null: of this one
+   */
+  protected needsSpendGas(gas: bigint, other: EvmAddress | null = null): void {
+    if (other === null) this.#found.add(gas);
+    else this.#foundOfOthers.add(other, gas);
   }
-  #foundFor(isOwn: boolean): FoundGas {
-    return isOwn ? this.#found : this.#foundOfOthers;
+  #spendGasOf(other: EvmAddress | null): bigint {
+    return other === null ? this.#found.gas : this.#foundOfOthers.gas(other);
   }
 
   protected needsFeeGas(gas: bigint): void {
@@ -190,14 +195,14 @@ export class EvmTradeFunds {
   }
 
   /** 0: nothing was found. */
-  #foundGas(use: GasUse, isOwn: boolean): bigint {
+  #foundGas(use: GasUse, other: EvmAddress | null): bigint {
     if (use === "fee") return ampleGas(this.#foundFee.gas);
-    return use === "claim" || use === "refund" ? ampleGas(this.#foundFor(isOwn).gas) : 0n;
+    return use === "claim" || use === "refund" ? ampleGas(this.#spendGasOf(other)) : 0n;
   }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
-  gasOf(use: GasUse, isOwn = true): bigint {
-    const [usual, found] = [this.#usualGas(use), this.#foundGas(use, isOwn)];
+  gasOf(use: GasUse, other: EvmAddress | null = null): bigint {
+    const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
     return (found > usual ? found : usual) + this.besideGas;
   }
   protected get besideGas(): bigint {
@@ -210,12 +215,12 @@ export class EvmTradeFunds {
    * signed with more is in no block, whatever they say later.
    * @param known what a former version has
    */
-  protected spendGas(use: "claim" | "refund", known: bigint, isOwn = true): bigint {
+  protected spendGas(use: "claim" | "refund", known: bigint, other: EvmAddress | null = null): bigint {
     const { chain, address } = this.coin.account;
-    const usual = this.#usualGas(use);
-    const found = this.#foundGas(use, isOwn);
+    const usual = this.#usualGas(use, other);
+    const found = this.#foundGas(use, other);
     const least = found > usual ? found : usual;
-    const asked = this.gasOf(use, isOwn);
+    const asked = this.gasOf(use, other);
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
     const price = this.#price();
@@ -223,14 +228,14 @@ export class EvmTradeFunds {
     const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;
     return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);
   }
-  /** With less a claim of now would be refused, or fail with its secret shown. */
-  protected leastClaimGas(isOwn = true): bigint {
-    const [usual, found] = [this.#usualGas("claim"), this.#foundFor(isOwn).gas];
+  /** With less a claim of now would be refused, or fail with its secret shown. What is usual for this coin says nothing of another's. */
+  protected leastClaimGas(other: EvmAddress | null = null): bigint {
+    const [usual, found] = [other === null ? this.#usualGas("claim") : 0n, this.#spendGasOf(other)];
     return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;
   }
-  #usualGas(use: GasUse): bigint {
+  #usualGas(use: GasUse, other: EvmAddress | null = null): bigint {
     const { limits } = this.coin.spec.kind.gas;
-    const isToken = this.coin.contract !== null;
+    const isToken = other === null ? this.coin.contract !== null : other !== ZERO_ADDRESS;
     switch (use) {
       case "payment":
         return isToken ? limits.tokenPayment : limits.nativePayment;

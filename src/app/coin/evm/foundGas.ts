@@ -1,9 +1,12 @@
+import type { EvmAddress } from "../../../core/evm/address.ts";
 import type { Clock } from "../../../ports/clock.ts";
 
 /** A figure counts so long: each step of a swap asks again, and without one nobody would. */
 const COUNTS_MS = 600_000;
 /** Beyond so many the two least count as one, the greater of them. */
 const MOST_KEPT = 8;
+/** Of so many coins the figures are kept. */
+const MOST_COINS = 64;
 
 /** What was tried now is made in another block. */
 const MARGIN_PERCENT = 130n;
@@ -41,5 +44,28 @@ export class FoundGas {
 
   #counting(): readonly Found[] {
     return this.#found.filter(({ untilMs }) => this.#clock.nowMs() < untilMs);
+  }
+}
+
+/** The same of several coins, by what they are in the swap contract: a token's address, or that for the platform coin. None counts for another. */
+export class FoundGasOf {
+  readonly #clock: Clock;
+  readonly #byCoin = new Map<EvmAddress, FoundGas>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(coin: EvmAddress, gas: bigint): void {
+    const found = this.#byCoin.get(coin) ?? new FoundGas(this.#clock);
+    found.add(gas);
+    this.#byCoin.delete(coin);
+    this.#byCoin.set(coin, found);
+    const [longest] = this.#byCoin.keys();
+    if (longest !== undefined && this.#byCoin.size > MOST_COINS) this.#byCoin.delete(longest);
+  }
+
+  gas(coin: EvmAddress): bigint {
+    return this.#byCoin.get(coin)?.gas ?? 0n;
   }
 }
