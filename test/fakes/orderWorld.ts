@@ -11,7 +11,7 @@ import type { OrderMessage } from "../../src/core/message/types.ts";
 import { decimal, max, mul, type Rational, rational } from "../../src/core/money/rational.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
-import type { SqlDatabase, SqlStatement } from "../../src/ports/sql.ts";
+import type { SqlDatabase, SqlStatement, WriteOptions } from "../../src/ports/sql.ts";
 import { FakeTradingCoin } from "./fakeTradingCoin.ts";
 import { MemoryOrderFiles } from "./memoryOrderFiles.ts";
 import { SilentLog } from "./silentLog.ts";
@@ -93,8 +93,8 @@ export class OrderWorld {
     key[0] = 2;
     const disk = { fail: false, db: openInlineDatabase(":memory:", [ORDER_SCHEMA]) };
     const db: SqlDatabase = {
-      async write(batch: readonly SqlStatement[]) {
-        if (!disk.fail) return disk.db.write(batch);
+      async write(batch: readonly SqlStatement[], options?: WriteOptions) {
+        if (!disk.fail) return disk.db.write(batch, options);
         disk.fail = false;
         throw new Error("disk is full");
       },

@@ -593,10 +593,17 @@ export const ORDERS: readonly PlantedBug[] = [
     MANY_TEST,
   ),
   bug(
-    "ten thousand orders are stored as ended in one turn",
+    "the records of ten thousand orders that end are made in one turn",
+    "src/app/orders/orderLedger.ts",
+    "const changes = await mapInTurns(this.#deps.clock, steps, RECORDED_IN_TURN,",
+    "const changes = await mapInTurns(this.#deps.clock, steps, steps.length,",
+    MANY_TEST,
+  ),
+  bug(
+    "an order that takes the place of thousands is stored after their ends",
     "src/app/orders/makerEnding.ts",
-    "const STORED_AT_ONCE = 1_000;",
-    "const STORED_AT_ONCE = 100_000;",
+    "  await deps.ledger.commit([...steps, ...more]);\n",
+    "  for (let from = 0; from < steps.length; from += 1_000) await deps.ledger.commit(steps.slice(from, from + 1_000));\n  if (more.length > 0) await deps.ledger.commit(more);\n",
     MANY_TEST,
   ),
   bug(
@@ -787,8 +794,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a conversion that the disk refused is forgotten",
     "src/app/orders/orderLedger.ts",
-    "await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));",
-    "this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs))).catch(() => undefined);",
+    "await this.#deps.store.apply(changes.flat());",
+    "this.#deps.store.apply(changes.flat()).catch(() => undefined);",
     SERVICE_TEST,
     "src/app/orders/ordersProperties.test.ts",
   ),

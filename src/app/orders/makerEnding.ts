@@ -18,20 +18,11 @@ export type MakerEndingDeps = {
 
 export type EndedMaker = { readonly order: MakerOrder; readonly reason: MakerEndReason };
 
-/** Orders stored as ended in one write: each is read over before, and ten thousand would hold up everything else for half a second. */
-const STORED_AT_ONCE = 1_000;
-
 /**
- * Ends maker orders, together with `more` in one write; of thousands the last ones. Stored first; then funds of open handshakes are free (their
+ * Ends maker orders, together with `more` in one write. Stored first; then funds of open handshakes are free (their
  * takers' `connect` will find nothing) and the network hears Cancelled. Swaps already begun go on.
  */
 export async function endMakers(deps: MakerEndingDeps, ended: readonly EndedMaker[], more: readonly LedgerStep[] = []): Promise<void> {
-  let from = 0;
-  for (; from + STORED_AT_ONCE < ended.length; from += STORED_AT_ONCE) await endSome(deps, ended.slice(from, from + STORED_AT_ONCE), []);
-  await endSome(deps, ended.slice(from), more);
-}
-
-async function endSome(deps: MakerEndingDeps, ended: readonly EndedMaker[], more: readonly LedgerStep[]): Promise<void> {
   const steps: LedgerStep[] = ended.map(({ order, reason }) => ({ step: "endMaker", order, reason }));
   if (steps.length + more.length === 0) return;
   await deps.ledger.commit([...steps, ...more]);

@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { FakeAccountCoin } from "../../../test/fakes/fakeAccountCoin.ts";
 import { available, pair, place, sell } from "../../../test/fakes/orderSteps.ts";
 import type { OrderWorld } from "../../../test/fakes/orderWorld.ts";
+import { StorageError } from "../../ports/sql.ts";
 import { TOLD_IN_TURN } from "./makerEnding.ts";
+import { RECORDED_IN_TURN } from "./orderLedger.ts";
 
 const COUNT = 130;
 
@@ -69,13 +71,32 @@ test("all orders are cancelled at once, and taken out of the books some in a tur
   expect([world.messages("MakerOrderCancelled").length, told()]).toEqual([COUNT, TOLD_IN_TURN]);
 });
 
-test("a thousand orders are stored as ended at once, and an order that takes the place of more than that with the last ones", async () => {
+test("an order that takes the place of thousands is stored in one write with their ends, whose records are made some in a turn", async () => {
   const { world, maker, uuids, writes } = await manyOrders(1_100);
+  let turns = 0;
+  const after = world.clock.after.bind(world.clock);
+  world.clock.after = (delayMs, task) => {
+    if (delayMs === 0 && writes.count === 0) turns++;
+    return after(delayMs, task);
+  };
   const placed = maker.orders.placeMakerOrder(sell());
   await world.clock.advance(1);
   const { ok } = await placed;
-  expect([ok, world.messages("MakerOrderCancelled").length, writes.count]).toEqual([true, uuids.length, 2]);
+  expect([ok, world.messages("MakerOrderCancelled").length, writes.count]).toEqual([true, uuids.length, 1]);
+  expect(turns).toBe(Math.floor(uuids.length / RECORDED_IN_TURN));
   expect(maker.orders.myOrders().makers.length).toBe(1);
+});
+
+test("an order that takes the place of thousands and for which there is no room on the disk leaves all of them as they are", async () => {
+  const { world, maker, uuids } = await manyOrders(1_100);
+  const { write } = maker.disk.db;
+  maker.disk.db.write = (batch, options) =>
+    options?.isNew ? Promise.reject(new StorageError("DiskFull", "room only for what has begun")) : write(batch, options);
+  const placed = maker.orders.placeMakerOrder(sell()).catch((cause: unknown) => cause);
+  await world.clock.advance(1_000);
+  expect(await placed).toMatchObject({ kind: "DiskFull" });
+  expect(maker.orders.myOrders().makers.map(({ uuid }) => uuid)).toEqual(uuids);
+  expect(world.messages("MakerOrderCancelled")).toEqual([]);
 });
 
 test("whether the fees of thousands of orders can be paid is reckoned once for a pair in each turn", async () => {

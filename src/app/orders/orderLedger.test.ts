@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { PromptClock } from "../../../test/fakes/promptClock.ts";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
 import { createOrderStore, ORDER_SCHEMA } from "../../adapters/sqlite/orderStore.ts";
@@ -86,7 +87,7 @@ test("behind a slow disk an ended order is still taken out of the files of open 
     remove: (folder, uuid) => later(() => shown.delete(`${folder}/${uuid}`)),
   };
   const store = createOrderStore(openInlineDatabase(":memory:", [ORDER_SCHEMA]));
-  const ledger = new OrderLedger({ clock: new VirtualClock(), log, store, ownKey: new Uint8Array(33), files });
+  const ledger = new OrderLedger({ clock: new PromptClock(), log, store, ownKey: new Uint8Array(33), files });
   const orders = Array.from({ length: 2_001 }, (_, n) => ({ ...order(0), uuid: `11111111-2222-4333-8444-${String(n).padStart(12, "0")}` }));
   await ledger.commit(orders.map((o) => ({ step: "newMaker", order: o })));
   await ledger.commit(orders.map((o) => ({ step: "endMaker", order: o, reason: "Cancelled" })));

@@ -4,7 +4,7 @@ import { makerFileJson, takerFileJson } from "../../core/order/orderFileJson.ts"
 import type { TakerEndReason, TakerOrder } from "../../core/order/takerOrder.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { assertNever } from "../../core/util/result.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, mapInTurns } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { NewHistoryRow, OrderChange, OrderStore } from "../../ports/orderStore.ts";
 import { orderToRecord, parseOrderRecord } from "./orderRecord.ts";
@@ -14,6 +14,9 @@ import type { OrderFiles } from "./ordersDeps.ts";
 export const MAX_OWN_ORDERS = 10_000;
 /** Files of ended orders that may wait for the disk; past it such orders get none, the database has everything. Of an open order one waits at most. */
 const MAX_WAITING_HISTORY = 2_000;
+
+/** Steps made into records, and shown in files, in one turn of the event loop: each takes up to a twentieth of a millisecond, and ten thousand orders may end in one write. */
+export const RECORDED_IN_TURN = 200;
 
 /** One change of the set of own orders. */
 export type LedgerStep =
@@ -84,20 +87,22 @@ export class OrderLedger {
     this.#makers.set(order.uuid, order);
   }
 
-  /** All steps or none. Memory changes when the store has acknowledged; rejects with `StorageError`, then nothing has changed. */
+  /**
+   * All steps or none, however many. Memory changes when the store has acknowledged; rejects with `StorageError`, then nothing has changed. Of
+   * thousands the records are made, and the files told, some in a turn: whoever brings so many sees to it that nothing else is done to these orders meanwhile.
+   */
   async commit(steps: readonly LedgerStep[]): Promise<void> {
     const nowMs = this.#deps.clock.nowMs();
     const added = steps.filter(({ step }) => step === "newMaker" || step === "newTaker").length;
     this.#beingStored += added;
     try {
-      await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));
+      const changes = await mapInTurns(this.#deps.clock, steps, RECORDED_IN_TURN, (step) => changesOf(step, nowMs));
+      await this.#deps.store.apply(changes.flat());
     } finally {
       this.#beingStored -= added;
     }
-    for (const step of steps) {
-      this.#remember(step);
-      this.#export(step);
-    }
+    for (const step of steps) this.#remember(step);
+    await mapInTurns(this.#deps.clock, steps, RECORDED_IN_TURN, (step) => this.#export(step));
   }
 
   #remember(step: LedgerStep): void {
