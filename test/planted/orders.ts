@@ -406,7 +406,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "an order of a disabled coin stays in the book",
     UPKEEP,
-    'if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");',
+    "    if (!this.#deps.keyElsewhere()) await this.#takeBackInactive();\n",
     "",
     "src/app/orders/ordersService.test.ts",
   ),
@@ -476,8 +476,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "an order that is sold out is offered again while its taker may still pay",
     UPKEEP,
-    " || !isActive || makerEndReason(order, 0) !== null) continue;",
-    " || !isActive) continue;",
+    " || !this.#isActive(order) || makerEndReason(order, 0) !== null) continue;",
+    " || !this.#isActive(order)) continue;",
     SERVICE_TEST,
   ),
   bug(
@@ -604,6 +604,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/makerEnding.ts",
     "  await deps.ledger.commit([...steps, ...more]);\n",
     "  for (let from = 0; from < steps.length; from += 1_000) await deps.ledger.commit(steps.slice(from, from + 1_000));\n  if (more.length > 0) await deps.ledger.commit(more);\n",
+    MANY_TEST,
+  ),
+  bug(
+    "thousands of orders of a disabled coin are taken out of the books in one turn",
+    UPKEEP,
+    "await mapInTurns(this.#deps.clock, found, TOLD_IN_TURN,",
+    "await mapInTurns(this.#deps.clock, found, found.length,",
+    MANY_TEST,
+  ),
+  bug(
+    "orders are taken out of the books for a coin that is back by then",
+    UPKEEP,
+    "      if (!this.#isActive(order)) this.#takeBack(",
+    "      this.#takeBack(",
     MANY_TEST,
   ),
   bug(

@@ -99,6 +99,20 @@ test("an order that takes the place of thousands and for which there is no room 
   expect(world.messages("MakerOrderCancelled")).toEqual([]);
 });
 
+test("orders whose coin is disabled beside them are taken out of the books some in a turn, but for those whose coin is back by then", async () => {
+  const { world, maker, told } = await manyOrders();
+  const coin = maker.coin("BBB");
+  maker.coins.delete("BBB");
+  world.deliver = () => {
+    if (world.messages("MakerOrderCancelled").length > 2 * TOLD_IN_TURN) maker.coins.set("BBB", coin);
+    return true;
+  };
+  await world.clock.advance(1_000);
+  expect([told(), world.messages("MakerOrderCancelled").length]).toEqual([TOLD_IN_TURN, 2 * TOLD_IN_TURN + 1]);
+  expect(maker.orders.ownOrders.orders().length).toBe(COUNT - 2 * TOLD_IN_TURN - 1);
+  expect(maker.orders.myOrders().makers.length).toBe(COUNT);
+});
+
 test("whether the fees of thousands of orders can be paid is reckoned once for a pair in each turn", async () => {
   const { world, maker } = await pair();
   maker.coins.set("ETH", new FakeAccountCoin("ETH", "10"));

@@ -27,7 +27,7 @@ export class OrderUpkeep {
   readonly #changed = new Set<string>();
   /** Orders kept back that were reported; as many as there are open orders at most. */
   readonly #told = new Set<string>();
-  /** When an announced order was taken out of the books though it is still there; open orders only. */
+  /** When an announced order was taken out of the books though it is still there; as many as there are open orders at most. */
   readonly #takenBackMs = new Map<string, number>();
   #lastBalanceLoopMs = 0;
   /** Whether the last turn left something for the next, and nothing was done to an order since. */
@@ -92,6 +92,7 @@ export class OrderUpkeep {
     const all = nowMs - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS;
     if (all) this.#lastBalanceLoopMs = nowMs;
     await this.#followBalances(all);
+    if (!this.#deps.keyElsewhere()) await this.#takeBackInactive();
     // Two nodes that announce orders under one key contradict each other; orders stay as they are until one is left.
     if (this.#deps.keyElsewhere()) this.#orders.announcer.fallSilent();
     else await this.#announceWaiting();
@@ -214,7 +215,10 @@ export class OrderUpkeep {
 
   /** Out of the books, for a while: the order stays. */
   #withdraw(order: MakerOrder): void {
-    for (const uuid of this.#takenBackMs.keys()) if (!this.#orders.ledger.makers.has(uuid)) this.#takenBackMs.delete(uuid);
+    const { makers } = this.#orders.ledger;
+    // Not for each of thousands that are taken back: to look at all of these each time would take a second.
+    if (this.#takenBackMs.size >= makers.size)
+      for (const uuid of this.#takenBackMs.keys()) if (!makers.has(uuid)) this.#takenBackMs.delete(uuid);
     this.#takenBackMs.set(order.uuid, this.#deps.clock.nowMs());
     this.#orders.announcer.withdraw(order);
   }
@@ -269,9 +273,24 @@ export class OrderUpkeep {
     return fitted;
   }
 
+  #isActive(order: MakerOrder): boolean {
+    return this.#deps.coin(order.base) !== undefined && this.#deps.coin(order.rel) !== undefined;
+  }
+
   /**
-   * Orders placed, converted or loaded while a coin was not active, or could not be traded yet: announced once both can, and the balance is known. One whose coin was disabled
-   * beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it. So many in a turn; and what a coin can pay
+   * An order whose coin was disabled beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it. There may
+   * be thousands: some in a turn, and not those whose coin is back by then.
+   */
+  async #takeBackInactive(): Promise<void> {
+    const { ledger, announcer } = this.#orders;
+    const found = [...ledger.makers.values()].filter((order) => announcer.has(order.uuid) && !this.#isActive(order));
+    await mapInTurns(this.#deps.clock, found, TOLD_IN_TURN, (order) => {
+      if (!this.#isActive(order)) this.#takeBack(order, "a coin of it is disabled");
+    });
+  }
+
+  /**
+   * Orders placed, converted or loaded while a coin was not active, or could not be traded yet: announced once both can, and the balance is known. So many in a turn; and what a coin can pay
    * is reckoned once for these, as are the fees of a pair, the same whatever is offered: of a wallet of thousands of outputs that takes milliseconds, and
    * there may be thousands of orders. A balance that changes meanwhile has them refitted at the next turn.
    */
@@ -282,10 +301,9 @@ export class OrderUpkeep {
     const ended: EndedMaker[] = [];
     let left = MOST_ANNOUNCED;
     for (const order of [...ledger.makers.values()]) {
-      const [base, rel] = [this.#deps.coin(order.base), this.#deps.coin(order.rel)];
-      const isActive = base !== undefined && rel !== undefined;
-      if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");
-      if (left === 0 || announcer.has(order.uuid) || !isActive || makerEndReason(order, 0) !== null) continue;
+      const rel = this.#deps.coin(order.rel);
+      if (left === 0) break;
+      if (announcer.has(order.uuid) || !rel || !this.#isActive(order) || makerEndReason(order, 0) !== null) continue;
       if (whyNoTrade(rel) || this.#keptBack(order) || this.#isTakenBack(order)) continue;
       const known = reckoned.get(order.base);
       const funds = known === undefined ? this.#fundsOf(order.base) : known;
