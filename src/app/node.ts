@@ -22,7 +22,7 @@ import type { EvmParts } from "./coin/evmParts.ts";
 import type { OpenChain } from "./coin/utxoOpener.ts";
 import { DexFees } from "./dexFees.ts";
 import { type AddressOf, MakerAddresses } from "./orderbook/makerAddresses.ts";
-import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
+import { OrderbookService } from "./orderbook/orderbookService.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "./orders/ordersService.ts";
 import { OwnKeyWatch } from "./peers/ownKeyWatch.ts";
@@ -248,12 +248,6 @@ export class Node {
     }
     if (message.topic.startsWith("swap/")) return this.swaps.onGossip(message);
     return message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX) ? this.book.handleGossip(message) : "accept";
-  }
-
-  /** Both sides of a pair of orderbook tickers; the first call for a pair waits for a relay's book. */
-  async bookPair(base: string, rel: string): Promise<{ readonly asks: readonly BookEntry[]; readonly bids: readonly BookEntry[] }> {
-    await this.book.subscribePair(base, rel);
-    return { asks: this.book.entries(base, rel), bids: this.book.entries(rel, base) };
   }
 
   /** Shows makers' addresses on coins of the coins file, `tickers` among them. */

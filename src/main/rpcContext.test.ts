@@ -45,8 +45,12 @@ async function shownOf<T>(ask: (api: OrderbookApi) => Promise<T>): Promise<reado
   let turns = 1;
   clock.onTurn = () => turns++;
   const node = {
-    bookPair: async () => ({ asks: entries, bids: [] }),
-    book: { bestOrders: async () => new Map(entries.map((e) => [`C${e.item.uuid}`, [e]])) },
+    book: {
+      subscribePair: async () => undefined,
+      depth: () => ({ asks: COUNT, bids: 0 }),
+      entries: (base: string) => (base === "AAA" ? entries : []),
+      bestOrders: async () => new Map(entries.map((e) => [`C${e.item.uuid}`, [e]])),
+    },
     makerAddresses: async () => (ticker: string) => ticker,
   };
   const parts = { node, p2p: {}, clock } as unknown as RpcContextParts;
@@ -55,8 +59,12 @@ async function shownOf<T>(ask: (api: OrderbookApi) => Promise<T>): Promise<reado
 
 test("of a full book the addresses of fifty makers are worked out in a turn, for strangers may have an order each", async () => {
   const { signal } = new AbortController();
-  const [pair, turns] = await shownOf((api) => api.pair("AAA", "BBB", signal));
-  expect([pair.ok && pair.value.asks.map(({ uuid }) => Number(uuid)), turns]).toEqual([Array.from({ length: COUNT }, (_, n) => n), 3]);
+  const [pair, turns] = await shownOf(async (api) => {
+    const book = await api.pair("AAA", "BBB");
+    return book.ok ? { size: book.value.size, ...(await book.value.read(signal)) } : null;
+  });
+  expect(pair?.size).toBe(COUNT);
+  expect([pair?.asks.map(({ uuid }) => Number(uuid)), turns]).toEqual([Array.from({ length: COUNT }, (_, n) => n), 3]);
   const [best, turnsOfBest] = await shownOf((api) => api.best("AAA", "buy", { count: 1 }, signal));
   const shown = best.ok ? [...best.value].map(([other, lines]) => [other, lines.map(({ uuid, address }) => `${uuid} ${address}`)]) : [];
   expect([shown, turnsOfBest]).toEqual([Array.from({ length: COUNT }, (_, n) => [`C${n}`, [`${n} C${n}`]]), 3]);

@@ -10,7 +10,7 @@ import type { P2p } from "../ports/network.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
 import type { MadeStatus, SwapViews } from "../ports/swapViews.ts";
 import type { NodeApi } from "../rpc/ctx/network.ts";
-import type { OrderbookApi } from "../rpc/ctx/orders.ts";
+import type { OrderbookApi, PairOrders } from "../rpc/ctx/orders.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 import type { Compatibility, RpcContext } from "../rpc/ctx.ts";
 import type { Fault } from "../rpc/fault.ts";
@@ -90,13 +90,18 @@ function orderbookApi(node: Node, clock: Clock, online: boolean): OrderbookApi {
     isMine,
     address: addressOf(addressCoin, item.pubkey),
   });
+  const readPair = async (base: string, rel: string, signal: AbortSignal): Promise<PairOrders> => {
+    const [asks, bids] = [node.book.entries(base, rel), node.book.entries(rel, base)];
+    const addressOf = await node.makerAddresses([...asks, ...bids].map(({ item }) => item.base));
+    const side = (entries: readonly BookEntry[]) => mapInTurns(clock, entries, SHOWN_IN_TURN, (entry) => shown(entry, addressOf), signal);
+    return { asks: await side(asks), bids: await side(bids) };
+  };
   return {
-    async pair(base, rel, signal) {
+    async pair(base, rel) {
       if (!online) return err({ kind: "NoNetwork" });
-      const { asks, bids } = await node.bookPair(base, rel);
-      const addressOf = await node.makerAddresses([...asks, ...bids].map(({ item }) => item.base));
-      const side = (entries: readonly BookEntry[]) => mapInTurns(clock, entries, SHOWN_IN_TURN, (entry) => shown(entry, addressOf), signal);
-      return ok({ asks: await side(asks), bids: await side(bids) });
+      await node.book.subscribePair(base, rel);
+      const { asks, bids } = node.book.depth(base, rel);
+      return ok({ size: asks + bids, read: (signal) => readPair(base, rel, signal) });
     },
     async best(coin, action, limit, signal) {
       if (!online) return err({ kind: "NoNetwork" });

@@ -656,6 +656,13 @@ export const ORDERS: readonly PlantedBug[] = [
     BOOK_METHOD_TEST,
   ),
   bug(
+    "long books that wait to be written are all in memory already",
+    BOOK_METHOD,
+    "  const { size, read } = book.value;\n",
+    "  const { size } = book.value;\n  const early = await book.value.read(signal);\n  const read = async (_: AbortSignal) => early;\n",
+    BOOK_METHOD_TEST,
+  ),
+  bug(
     "a long book is written for a caller whose time is up",
     BOOK_METHOD,
     "    if (signal.aborted) throw new Aborted();\n",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { bookPair } from "../fakes/bookPair.ts";
 import { offer, tradingWorld } from "./trade.ts";
 
 const SEED = 20_240_004;
@@ -15,7 +16,7 @@ test("a node that joins late sees the whole book", async () => {
   const late = world.addNode("late");
   await late.start();
   await world.runUntil("it has a relay", () => late.p2p.relays().length > 0);
-  const { asks } = await world.settle(late.node.bookPair("DOC", "MARTY"));
+  const { asks } = await world.settle(bookPair(late.node, "DOC", "MARTY"));
   // Cheapest first.
   expect(asks.map((a) => a.item.uuid)).toEqual([uuids[2], uuids[0], uuids[1]]);
   await world.close();
@@ -26,7 +27,7 @@ test("the orders of a maker that went silent die within 90 s, for the relay and 
   const { world, maker, taker } = t;
   const uuid = await offer(world, maker, "4", "0.5");
   const asks = async (): Promise<readonly string[]> =>
-    (await world.settle(taker.node.bookPair("DOC", "MARTY"))).asks.map((a) => a.item.uuid);
+    (await world.settle(bookPair(taker.node, "DOC", "MARTY"))).asks.map((a) => a.item.uuid);
   await world.advance(5 * 60_000);
   expect(await asks()).toEqual([uuid]);
   maker.crash();
@@ -37,7 +38,7 @@ test("the orders of a maker that went silent die within 90 s, for the relay and 
   const late = world.addNode("late");
   await late.start();
   await world.runUntil("it has a relay", () => late.p2p.relays().length > 0);
-  expect((await world.settle(late.node.bookPair("DOC", "MARTY"))).asks).toEqual([]);
+  expect((await world.settle(bookPair(late.node, "DOC", "MARTY"))).asks).toEqual([]);
   await world.close();
 });
 
@@ -50,7 +51,7 @@ test("a maker that comes back after a crash has its order on the book again, and
   await maker.start(["DOC", "MARTY"]);
   await world.runUntil("it has a relay", () => maker.p2p.relays().length > 0);
   await world.advance(2 * KEEP_ALIVE_MS);
-  const { asks } = await world.settle(taker.node.bookPair("DOC", "MARTY"));
+  const { asks } = await world.settle(bookPair(taker.node, "DOC", "MARTY"));
   expect(asks.map((a) => a.item.uuid)).toEqual([uuid]);
   await world.close();
 });

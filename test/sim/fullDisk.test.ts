@@ -4,6 +4,7 @@ import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { StorageError } from "../../src/ports/sql.ts";
+import { bookPair } from "../fakes/bookPair.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
 import { buy, COINS, match, offer, REL, tradingWorld } from "./trade.ts";
 
@@ -27,7 +28,7 @@ test("a full disk refuses new orders and cancellations, changes nothing, and bot
   expect(offers(maker)).toEqual([kept]);
   // The others still see it: keep-alives need no disk.
   await world.advance(3 * MINUTE_MS);
-  const { asks } = await world.settle(taker.node.bookPair("DOC", "MARTY"));
+  const { asks } = await world.settle(bookPair(taker.node, "DOC", "MARTY"));
   expect(asks.map((a) => a.item.uuid)).toEqual([kept]);
   maker.diskFull = false;
   const added = await offer(world, maker, "5", "0.6");

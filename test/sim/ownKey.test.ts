@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { signEnvelope } from "../../src/core/message/envelope.ts";
 import { encodeOrderMessage } from "../../src/core/message/orderMessage.ts";
 import { decimal } from "../../src/core/money/rational.ts";
+import { bookPair } from "../fakes/bookPair.ts";
 import { offer, tradingWorld } from "./trade.ts";
 
 const QUIET_MS = 600_000;
@@ -11,7 +12,7 @@ test("a maker whose key speaks from another machine stops, shows its orders, and
   const { world, maker, taker } = t;
   const uuid = await offer(world, maker, "4", "0.5");
   const asks = async (): Promise<readonly string[]> =>
-    (await world.settle(taker.node.bookPair("DOC", "MARTY"))).asks.map((a) => a.item.uuid);
+    (await world.settle(bookPair(taker.node, "DOC", "MARTY"))).asks.map((a) => a.item.uuid);
   const place = () =>
     world.settle(
       maker.node.orders.placeMakerOrder({ base: "DOC", rel: "MARTY", price: decimal("0.5"), volume: decimal("1"), cancelPrevious: false }),

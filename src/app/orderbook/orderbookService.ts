@@ -216,8 +216,17 @@ export class OrderbookService {
     );
     await Promise.all(pairs.map(([base, rel]) => this.#followed.get(pairOf(base, rel))?.loading));
     this.#book.prune(this.#deps.clock.nowMs());
-    const kept = new Depths((pair) => [...this.#own.inPair(pair), ...this.#served(pair)]);
+    const kept = this.#depths();
     return pairs.map(([base, rel]) => (isKept(base, rel) ? kept.of(base, rel) : (told.get(`${base}:${rel}`) ?? null)));
+  }
+
+  /** How many orders of a pair are known, own ones included. */
+  depth(base: string, rel: string): Depth {
+    return this.#depths().of(base, rel);
+  }
+
+  #depths(): Depths {
+    return new Depths((pair) => [...this.#own.inPair(pair), ...this.#served(pair)]);
   }
 
   /** Keys (66 hex) of the makers whose orders, as far as known, serve the request; own orders left out. */

@@ -38,16 +38,15 @@ export type BookEntry = {
   /** Address of the maker on its base coin; null where it cannot be told. */
   readonly address: string | null;
 };
+/** The orders of a pair: `asks` sell base, `bids` sell rel. */
+export type PairOrders = { readonly asks: readonly BookEntry[]; readonly bids: readonly BookEntry[] };
+/** A book that is still to be read, as it is then; `size`: its orders by now. What is read of a long one takes megabytes. */
+export type UnreadPair = { readonly size: number; read(signal: AbortSignal): Promise<PairOrders> };
 export interface OrderbookApi {
   /**
-   * Orders of a pair of orderbook tickers: `asks` sell base, `bids` sell rel. The first call for a pair subscribes and asks a
-   * relay; later ones answer from memory.
+   * Orders of a pair of orderbook tickers. The first call for a pair subscribes and asks a relay; later ones answer from memory.
    */
-  pair(
-    base: string,
-    rel: string,
-    signal: AbortSignal,
-  ): Promise<Result<{ readonly asks: readonly BookEntry[]; readonly bids: readonly BookEntry[] }, { readonly kind: "NoNetwork" }>>;
+  pair(base: string, rel: string): Promise<Result<UnreadPair, { readonly kind: "NoNetwork" }>>;
   /**
    * The best orders between `coin` and each other coin, by orderbook ticker of the other; `buy`: those that sell `coin`, `sell`:
    * those that ask for it. `address` of an entry is the maker's on the other coin.

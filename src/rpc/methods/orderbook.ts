@@ -20,7 +20,7 @@ const params = z.object({ base: ticker(), rel: ticker() });
 
 /** Orders written in one turn of the event loop: each takes a twentieth of a millisecond, and a pair may have thousands. */
 const WRITTEN_IN_TURN = 200;
-/** Longer books are written one at a time, as anybody may ask for any number of them: by the node whose books they are. */
+/** Longer books are read and written one at a time, as anybody may ask for any number of them: by the node whose books they are. */
 const writers = new WeakMap<RpcContext["orderbook"], OneByOne>();
 
 /** One side of a book as it is shown. */
@@ -42,11 +42,12 @@ async function readBook<L>(
   if (relEntry.walletOnly) return err({ kind: "CoinIsWalletOnly", coin: rel });
   const [baseTicker, relTicker] = [baseEntry.orderbookTicker ?? base, relEntry.orderbookTicker ?? rel];
   if (baseTicker === relTicker && baseEntry.protocol === relEntry.protocol) return err({ kind: "BaseRelSameOrderbookTickersAndProtocols" });
-  const book = await ctx.orderbook.pair(baseTicker, relTicker, signal);
+  const book = await ctx.orderbook.pair(baseTicker, relTicker);
   if (!book.ok) return book;
-  const { asks, bids } = book.value;
+  const { size, read } = book.value;
   const write = async (): Promise<WrittenBook<L>> => {
     if (signal.aborted) throw new Aborted();
+    const { asks, bids } = await read(signal);
     const nowSec = Math.floor(ctx.clock.nowMs() / 1000);
     const written = async ({ lines, ...totals }: BookSide): Promise<Written<L>> => ({
       ...totals,
@@ -54,7 +55,7 @@ async function readBook<L>(
     });
     return { asks: await written(bookSide("asks", asks)), bids: await written(bookSide("bids", bids)), nowSec };
   };
-  return ok(await (asks.length + bids.length <= WRITTEN_IN_TURN ? write() : writerOf(ctx.orderbook).run(write)));
+  return ok(await (size <= WRITTEN_IN_TURN ? write() : writerOf(ctx.orderbook).run(write)));
 }
 
 function writerOf(books: RpcContext["orderbook"]): OneByOne {

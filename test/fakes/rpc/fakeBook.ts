@@ -33,7 +33,7 @@ export function fakeBook(orders: OrdersService, others: readonly BookEntry[]): O
   const of = (base: string, rel: string): readonly BookEntry[] => all().filter((o) => o.base === base && o.rel === rel);
   return {
     async pair(base, rel) {
-      return ok({ asks: of(base, rel), bids: of(rel, base) });
+      return ok({ size: of(base, rel).length + of(rel, base).length, read: async () => ({ asks: of(base, rel), bids: of(rel, base) }) });
     },
     async best(coin, action, limit) {
       const best = new Map<string, BookEntry[]>();
