@@ -213,7 +213,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim needs by now is not looked at: it fails with its secret shown, again and again",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) this.needsSpendGas(tried.gas, this.#otherCoin(spend));",
+    "this.needsSpendGas(needed, this.#otherCoin(spend));",
     "",
     "test/sim/accountNonces.test.ts",
   ),
@@ -241,8 +241,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim is found to need is asked of other coins' claims, too",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.needsSpendGas(tried.gas, this.#otherCoin(spend));",
-    "this.needsSpendGas(tried.gas);",
+    "this.needsSpendGas(needed, this.#otherCoin(spend));",
+    "this.needsSpendGas(needed);",
     "test/sim/accountNonces.test.ts",
   ),
   bug(

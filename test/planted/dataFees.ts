@@ -18,6 +18,13 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     FIGURES,
   ),
   bug(
+    "what left and needs the most gas and its data beside is made anew with the usual, and fails each time",
+    `${APP}/evmSwapCoin.ts`,
+    "if (!tried?.isRefused && tried?.gas != null) {",
+    "if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) {",
+    FIGURES,
+  ),
+  bug(
     "what Scroll takes for data is overlooked",
     "src/adapters/evmRpc/dataCostReader.ts",
     "[feeOf(l1, false), feeOf(operator, true), feeOf(scroll, false)]",

@@ -7,6 +7,7 @@ import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
 import { addressFromBytes, addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { FEE_ORACLE, l1FeeCall, operatorFeeCall, SAMPLE_BYTES } from "../../../core/evm/dataCost.ts";
+import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
@@ -286,7 +287,27 @@ test("what left is not hopeless because data is dear: its versions get the gas f
   };
   expect(await isHopeless(0n, 1_560_000n)).toBe(true);
   expect(await isHopeless(1_500_000n, 1_560_000n)).toBe(false);
-  expect(coins.eth.spendSize("claim", claim)).toBe(65_000 + 2 * (1_521_000 - 29_416));
+  expect(coins.eth.spendSize("claim", claim)).toBe(1_499_999 + 2 * (1_521_000 - 29_416));
+});
+
+test.each([
+  ["as much as a token's transfer may at most, and data a little beside", 60_000n, 1_160_000n],
+  ["less than that, and data so much that they come to more", 400_000n, 1_300_000n],
+  ["as much as still counts as carried out", 60_000n, 1_153_846n + 2n * (60_000n - 29_416n)],
+])("what left and is not hopeless is made anew with the gas it needs: %s", async (_, dataGas, needed) => {
+  const call = { id: new Uint8Array(32), amount: 1n, secretHash: new Uint8Array(20), token: TOKEN, receiver: address };
+  const data = encodeSwapCall({ kind: "senderRefund", ...call });
+  const tx = { chainId: 1n, nonce: 0n, gasLimit: 150_000n, to: SWAPS, value: 0n, data, gasPrice: 10n };
+  const refund = signEvmTx({ type: "legacy", ...tx }, key).raw;
+  chain.data = { gas: dataGas, wei: 0n };
+  chain.call = async () => ok(new Uint8Array(0));
+  chain.estimate = () => ok(needed);
+  for (const coin of [coins.token, coins.eth]) {
+    expect(await coin.isHopeless?.(refund, false, signal)).toBe(false);
+    const anew = coin.buildDearer?.(refund, 10n ** 15n, true);
+    const made = anew?.ok ? parseEvmTx(anew.value.raw) : null;
+    expect(made?.ok && made.value.tx.gasLimit).toBeGreaterThanOrEqual(needed);
+  }
 });
 
 const transfer = (nonce: bigint, value: bigint, gasPrice = 10n ** 9n) =>

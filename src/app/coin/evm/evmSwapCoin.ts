@@ -202,7 +202,11 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
         ? await tryClaim(account, to, call, MOST_NEEDED_GAS, signal)
         : // Its data is not the token's doing, and is paid for whatever it needs.
           await trySpend(account, to, data, MOST_NEEDED_GAS + this.besideGas, signal);
-    if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) this.needsSpendGas(tried.gas, this.#otherCoin(spend));
+    if (!tried?.isRefused && tried?.gas != null) {
+      // With the most, and what is asked for data beside, it has enough: it would be refused else.
+      const needed = tried.gas < MOST_NEEDED_GAS ? tried.gas : MOST_NEEDED_GAS;
+      this.needsSpendGas(needed, this.#otherCoin(spend));
+    }
     return tried?.isRefused ?? null;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
