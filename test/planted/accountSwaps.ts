@@ -262,8 +262,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim of the platform coin lacks gas where a token looks after it, which usually needs more",
     "src/app/coin/evm/evmTradeFunds.ts",
-    'other === null ? this.#usualGas("claim") : 0n, this',
+    'this.#usualGas("claim", other), this',
     'this.#usualGas("claim"), this',
+    "src/app/coin/evm/otherCoins.test.ts",
+  ),
+  bug(
+    "a waiting claim of a coin that is not there goes out with what its data alone needs by now, and fails with its secret shown",
+    "src/app/coin/evm/evmTradeFunds.ts",
+    'this.#usualGas("claim", other), this',
+    'other === null ? this.#usualGas("claim") : 0n, this',
     "src/app/coin/evm/otherCoins.test.ts",
   ),
   bug(

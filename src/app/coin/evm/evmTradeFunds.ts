@@ -228,9 +228,9 @@ export class EvmTradeFunds {
     const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;
     return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);
   }
-  /** With less a claim of now would be refused, or fail with its secret shown. What is usual for this coin says nothing of another's. */
+  /** With less a claim of now would be refused, or fail with its secret shown. */
   protected leastClaimGas(other: EvmAddress | null = null): bigint {
-    const [usual, found] = [other === null ? this.#usualGas("claim") : 0n, this.#spendGasOf(other)];
+    const [usual, found] = [this.#usualGas("claim", other), this.#spendGasOf(other)];
     return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;
   }
   #usualGas(use: GasUse, other: EvmAddress | null = null): bigint {

@@ -55,6 +55,16 @@ test("a claim of the platform coin lacks no gas where a token looks after it: wh
   expect(token.lacksGas?.(claimOf(TOKEN, 149_999n))).toBe(true);
 });
 
+test("a claim of a coin that is not there lacks gas once data needs what it was signed with: as it is it would fail with its secret shown", () => {
+  const lack = (): readonly unknown[] => [token.lacksGas?.(claimOf(ZERO_ADDRESS, 65_000n)), eth.lacksGas?.(claimOf(FRUGAL, 150_000n))];
+  const usual = ((21_000n + 40n * 196n) * 102n) / 100n;
+  expect(lack()).toEqual([false, false]);
+  chain.data = { gas: usual + 60_000n, wei: 0n };
+  expect(lack()).toEqual([true, true]);
+  const built = token.buildDearer?.(claimOf(ZERO_ADDRESS, 65_000n), 10n ** 15n);
+  expect(built?.ok && token.lacksGas?.(built.value.raw)).toBe(false);
+});
+
 test("nor is it signed with so much once it is to be dearer, which the account may not have; a token's claim gets what is usual for tokens", () => {
   const price = token.spendRates().rate.perKb / 1_000n;
   chain.balance = 100_000n * (price + price / 4n + 1n);
