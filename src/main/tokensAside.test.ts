@@ -85,7 +85,10 @@ function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
       nodes = "answer";
       await clock.advance(120_000);
     };
-    return { api: coinsApi(coins, last), there, end, heal };
+    const show = (now: Nodes): void => {
+      nodes = now;
+    };
+    return { api: coinsApi(coins, last), there, end, heal, nodes: show };
   };
   const at = { urls: ["http://127.0.0.1:8545"], swapContract: SWAPS_AT, fallbackSwapContract: undefined };
   const plain = {
@@ -245,3 +248,38 @@ test.each(["ETH", "USED"])("%s that stayed for swaps that have ended stays for t
   );
   await now.end();
 });
+
+test.each([
+  ["beside its platform coin", ["USED"]],
+  ["with its platform coin, which stayed for it", ["USED"]],
+  ["with its platform coin, which stayed for its own", ["ETH"]],
+] as const)(
+  "a token that is enabled %s after swaps of %j have ended goes by what is asked for now, or stays where that is refused",
+  async (how, ended) => {
+    const { first, run, request } = node(new Set(), new Set(ended));
+    let now = await first();
+    const isBeside = how === "beside its platform coin";
+    /** The confirmations that what is enabled by it goes by; null: it is refused. */
+    const enable = async () => {
+      const tokens = [{ ticker: "USED", requiredConfirmations: 7 }];
+      const asked = { ...request("ETH"), requiredConfirmations: 9 };
+      const done = await (isBeside ? now.api.enableTokens("ETH", tokens, signal) : now.api.enableWithTokens(asked, tokens, signal));
+      if (!done.ok) return null;
+      const coins = "tokens" in done.value ? [done.value.platform, ...done.value.tokens] : done.value;
+      return coins.map(({ settings }) => settings.confirmations);
+    };
+    await now.api.disable(isBeside ? "USED" : "ETH", true);
+    const kept = isBeside ? "ETH (USED) IDLE" : ended[0] === "USED" ? "(ETH) (USED)" : "(ETH)";
+    expect(now.there()).toBe(kept);
+    now.nodes("give other decimals");
+    expect(await enable()).toBeNull();
+    expect(now.there()).toBe(kept);
+    now.nodes("answer");
+    expect(await enable()).toEqual(isBeside ? [7] : [9, 7]);
+    expect(now.there()).toBe(isBeside ? "ETH USED IDLE" : "ETH USED");
+    await now.end();
+    now = await run();
+    expect(now.there()).toBe(isBeside ? "ETH USED IDLE" : "ETH USED");
+    await now.end();
+  },
+);

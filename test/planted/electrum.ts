@@ -1705,9 +1705,30 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "an account coin that stayed for ended swaps is gone where enabling it again is refused",
     "src/app/coin/coinRegistry.ts",
-    "? this.#openAgain(entry, back, request, false, s)",
-    "? this.#take(back).then(() => this.#open(entry, request, false, s))",
+    "isAnew ? this.#openAgain(entry, back, request, aside, s)",
+    "isAnew ? this.#take(back).then(() => this.#open(entry, request, aside, s))",
     "src/main/tokensAside.test.ts",
+  ),
+  bug(
+    "a platform coin that stayed for ended swaps is not opened anew when it is enabled with tokens",
+    "src/app/coin/coinRegistry.ts",
+    "before !== undefined || this.#isForEndedAlone(back);",
+    "before !== undefined || (!aside && this.#isForEndedAlone(back));",
+    ASIDE_TEST,
+  ),
+  bug(
+    "a platform coin that stayed for tokens whose swaps have ended is not opened anew when it is enabled with them",
+    "src/app/coin/coinRegistry.ts",
+    "this.#deps.isWatched(ticker) || tokens.length > 0;",
+    "(this.#deps.isWatched(ticker) && tokens.length === 0);",
+    ASIDE_TEST,
+  ),
+  bug(
+    "a token that stayed for ended swaps is not opened anew when it is enabled beside its platform coin",
+    "src/app/coin/tokenCoins.ts",
+    "!this.#deps.isForEndedAlone(place) ? place : null",
+    "place.contract !== null ? place : null",
+    ASIDE_TEST,
   ),
   bug(
     "a coin that was put aside is closed at a start though its swap has ended only just, and may change yet",

@@ -39,7 +39,7 @@ export class CoinRegistry {
     this.#accounts = new AccountOpener(deps);
     const shared = { shelf: this.#shelf, accounts: this.#accounts, log, entries };
     this.#kept = new KeptCoins({ ...shared, usersOf, beforeClose });
-    this.#tokens = new TokenCoins({ ...shared, kept: this.#kept });
+    this.#tokens = new TokenCoins({ ...shared, kept: this.#kept, isForEndedAlone: (token) => this.#isForEndedAlone(token) });
   }
 
   entry(ticker: string): CoinEntry | undefined {
@@ -82,24 +82,22 @@ export class CoinRegistry {
     if (!entry) return err({ kind: "ProtocolMissing", coin: ticker });
     const back = this.#shelf.coins.get(ticker);
     const before = this.#shelf.unseen.get(ticker);
-    if (back && !before && !aside && this.#isForEndedAlone(back)) {
+    if (back?.family === "account") {
+      const isAnew = before !== undefined || this.#isForEndedAlone(back);
       this.#shelf.opening.set(ticker, null);
       return this.#noted(
         [ticker],
         withParents([signal, this.#stopping.signal], (s) =>
-          back.family === "account"
-            ? this.#openAgain(entry, back, request, false, s)
-            : this.#openInstead(entry, back, this.#chains.get(ticker)?.request, request, false, s),
+          isAnew ? this.#openAgain(entry, back, request, aside, s) : this.#reopen(back, request, aside, s),
         ),
       );
     }
-    if (back?.family === "account") {
+    if (back && !before && !aside && this.#isForEndedAlone(back)) {
       this.#shelf.opening.set(ticker, null);
+      const had = this.#chains.get(ticker)?.request;
       return this.#noted(
         [ticker],
-        withParents([signal, this.#stopping.signal], (s) =>
-          before ? this.#openAgain(entry, back, request, aside, s) : this.#reopen(back, request, aside, s),
-        ),
+        withParents([signal, this.#stopping.signal], (s) => this.#openInstead(entry, back, had, request, false, s)),
       );
     }
     if (back && before) {
@@ -240,12 +238,14 @@ export class CoinRegistry {
 
   /**
    * Whether it was put aside for swaps and none goes on: those that have ended and may change yet can do without it for a while. A platform coin
-   * may have been put aside for tokens.
+   * may have been put aside for tokens: then whether these were.
    */
   #isForEndedAlone(coin: ActiveCoin): boolean {
     const { ticker, family } = coin;
-    const isForSwaps = family === "utxo" || (this.#deps.isWatched(ticker) && this.#shelf.tokensOf(coin).length === 0);
-    return isForSwaps && this.#shelf.passive.has(ticker) && this.#inUse(ticker, []) === null;
+    const tokens = this.#shelf.tokensOf(coin);
+    const isForSwaps = family === "utxo" || this.#deps.isWatched(ticker) || tokens.length > 0;
+    const isAlone = this.#shelf.passive.has(ticker) && this.#inUse(ticker, []) === null;
+    return isForSwaps && isAlone && tokens.every((token) => this.#isForEndedAlone(token));
   }
 
   /**

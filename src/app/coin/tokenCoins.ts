@@ -16,6 +16,8 @@ export type TokenCoinsDeps = {
   readonly kept: Pick<KeptCoins, "keepTokens" | "replace">;
   readonly entries: ReadonlyMap<string, CoinEntry>;
   readonly log: Log;
+  /** Whether a token was put aside for swaps of which none goes on. Enabled again it is opened anew, and takes the place of what was kept. */
+  readonly isForEndedAlone: (token: EvmCoin) => boolean;
 };
 
 type Opened = Result<readonly EvmCoin[], EnableTokensError>;
@@ -31,7 +33,7 @@ export class TokenCoins {
   /** See `CoinRegistry.enableTokens`. */
   async enable(platform: string | null, requests: readonly TokenRequest[], signal: AbortSignal, besideAside: boolean): Promise<Opened> {
     const { entries, shelf, kept } = this.#deps;
-    const sorted = tokensToOpen(requests, entries, (ticker) => shelf.placeOf(ticker));
+    const sorted = tokensToOpen(requests, entries, (ticker) => this.#placeOf(ticker));
     if (!sorted.ok) return sorted;
     const { tokens, back } = sorted.value;
     const first = entries.get(requests[0]?.ticker ?? "");
@@ -50,6 +52,11 @@ export class TokenCoins {
     for (const token of forward) if (shelf.coins.get(token.ticker) === token) shelf.bringForward(token.ticker);
     const all = [...opened.value, ...back];
     return ok(requests.flatMap(({ ticker }) => all.find((token) => token.ticker === ticker) ?? []));
+  }
+
+  #placeOf(ticker: string): EvmCoin | "taken" | null {
+    const place = this.#deps.shelf.placeOf(ticker);
+    return place === null || place === "taken" || !this.#deps.isForEndedAlone(place) ? place : null;
   }
 
   async #openAll(
@@ -101,6 +108,6 @@ export class TokenCoins {
   /** Their platform coin was disabled meanwhile; its account may live on under other tokens, and under what was kept of these. */
   async #leaveAll(tokens: readonly EvmCoin[]): Promise<void> {
     const { shelf, accounts } = this.#deps;
-    for (const token of tokens) await (shelf.unseen.has(token.ticker) ? accounts.leave(token) : accounts.close(token));
+    for (const token of tokens) await (shelf.coins.has(token.ticker) ? accounts.leave(token) : accounts.close(token));
   }
 }
