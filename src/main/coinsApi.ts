@@ -74,10 +74,9 @@ export function coinsApi(coins: CoinRegistry, lastCoins: RememberedCoins | null)
         const isAway = isAwaited && !there.ok && there.error.kind === "NoSuchCoin";
         const done = isAway ? await coins.disableAwaited(ticker, tokens, force) : there;
         if (!done.ok) return done;
-        const { passivized, kept } = done.value;
-        const all = force || !passivized ? [ticker, ...done.value.tokens] : [];
+        const { kept } = done.value;
         // Another client may have enabled it while its orders were being cancelled, and that is remembered.
-        const gone = all.filter((coin) => coins.wallet(coin) === undefined && !kept.includes(coin));
+        const gone = [ticker, ...done.value.tokens].filter((coin) => coins.wallet(coin) === undefined && !kept.includes(coin));
         if (kept.length > 0) await lastCoins.setAside(kept);
         if (gone.length > 0) await lastCoins.forget(gone);
         return done;

@@ -283,3 +283,21 @@ test.each([
     await now.end();
   },
 );
+
+test.each([
+  ["are silent", "ETH"],
+  ["are away", "ETH"],
+  ["name another chain", ""],
+] as const)("tokens whose nodes %s at a start go with a platform coin that stays for swaps that have ended", async (nodes, before) => {
+  const { first, run } = node(new Set(), new Set(["ETH"]));
+  await (await first()).end();
+  let now = await run(nodes);
+  expect(now.there()).toBe(before);
+  expect(await now.api.disable("ETH", false)).toMatchObject(ok({ passivized: true }));
+  await now.heal();
+  expect(now.there()).toBe("(ETH)");
+  await now.end();
+  now = await run();
+  expect(now.there()).toBe("(ETH)");
+  await now.end();
+});

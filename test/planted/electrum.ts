@@ -1530,8 +1530,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were disabled with their platform coin come back",
     "src/main/coinsApi.ts",
-    "const all = force || !passivized ? [ticker, ...done.value.tokens] : [];",
-    "const all = force || !passivized ? [ticker] : [];",
+    "const gone = [ticker, ...done.value.tokens].filter(",
+    "const gone = [ticker].filter(",
     "src/main/rpcContext.test.ts",
   ),
   bug(
@@ -1621,8 +1621,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that is enabled while its orders are being cancelled is forgotten at the next start",
     "src/main/coinsApi.ts",
-    "const gone = all.filter((coin) => coins.wallet(coin) === undefined && !kept.includes(coin));",
-    "const gone = all.filter((coin) => !kept.includes(coin));",
+    "(coin) => coins.wallet(coin) === undefined && !kept.includes(coin)",
+    "(coin) => !kept.includes(coin)",
     "src/main/coinsApi.test.ts",
   ),
   bug(
@@ -1708,6 +1708,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "isAnew ? this.#openAgain(entry, back, request, aside, s)",
     "isAnew ? this.#take(back).then(() => this.#open(entry, request, aside, s))",
     "src/main/tokensAside.test.ts",
+  ),
+  bug(
+    "tokens that wait for their nodes come back beside a platform coin that was disabled and stays for ended swaps",
+    "src/main/coinsApi.ts",
+    "const gone = [ticker, ...done.value.tokens].filter(",
+    "const gone = (force || !done.value.passivized ? [ticker, ...done.value.tokens] : []).filter(",
+    ASIDE_TEST,
   ),
   bug(
     "a platform coin that stayed for ended swaps is not opened anew when it is enabled with tokens",
