@@ -1,5 +1,6 @@
 import { isRoutableIpv4 } from "../../core/gossip/routableAddress.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /** Handshakes at once, and one more each so many milliseconds: one costs some 5 ms, so these are a quarter of a processor. */
@@ -51,8 +52,7 @@ export class Handshakes {
 
   #note(host: string, use: Use): void {
     this.#hosts.delete(host);
-    const [oldest] = this.#hosts.keys();
-    if (this.#hosts.size >= MAX_HOSTS && oldest !== undefined) this.#hosts.delete(oldest);
     this.#hosts.set(host, use);
+    dropOldest(this.#hosts, MAX_HOSTS);
   }
 }

@@ -1,4 +1,5 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
+import { dropOldest } from "../../../core/util/dropOldest.ts";
 import type { Clock } from "../../../ports/clock.ts";
 
 /** A figure counts so long: each step of a swap asks again, and without one nobody would. */
@@ -61,8 +62,7 @@ export class FoundGasOf {
     found.add(gas);
     this.#byCoin.delete(coin);
     this.#byCoin.set(coin, found);
-    const [longest] = this.#byCoin.keys();
-    if (longest !== undefined && this.#byCoin.size > MOST_COINS) this.#byCoin.delete(longest);
+    dropOldest(this.#byCoin, MOST_COINS);
   }
 
   gas(coin: EvmAddress): bigint {
