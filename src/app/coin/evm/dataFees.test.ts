@@ -206,7 +206,7 @@ test("what is asked for with a limit says so: a figure that would keep a claim h
   expect(coins.token.spendTooDear()).toBeNull();
   expect(limits.every((limit) => limit > 21_000n && limit < 1_500_000n)).toBe(true);
   beyond = 1n;
-  const reason = expect.stringContaining("far more than any swap reckons with");
+  const reason = expect.stringContaining("needs 1093847 gas, far more than any swap reckons with");
   expect(await coins.token.prepareToSpend(swap, signal)).toEqual({ isRefused: true, reason });
   chain.estimate = (_request, most = 0n) => ok(most + 1n);
   await coins.token.prepareToSpend(swap, signal);

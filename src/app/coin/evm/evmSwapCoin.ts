@@ -130,7 +130,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
         : null;
     const isUsable = tried.value <= MOST_NEEDED_GAS;
     if (isUsable) this.needsSpendGas(tried.value);
-    return isUsable ? null : refused(tooHungry(ticker, tried.value));
+    return isUsable ? null : refused(tooHungry(ticker, tried.value - CONTRACT_GAS));
   }
   useClaimGas({ id }: Reservation, claim: Uint8Array): void {
     const { chain, funds, nonces } = this.coin.account;
