@@ -434,8 +434,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "that nodes took a claim while its swap waited is forgotten with the process",
     FUNDS,
-    "await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));",
-    'await (slot === "cancel" && this.#inTurn(() => this.#noteLeft(uuid, spend, coin)));',
+    "await this.#renewals.run(() => this.#noteLeft(uuid, spend, coin));",
+    'await (slot === "cancel" && this.#renewals.run(() => this.#noteLeft(uuid, spend, coin)));',
     LATE_CLAIM,
     WAITING_TEST,
   ),
@@ -610,8 +610,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "of two spends of one waiting swap only the first is made dearer",
-    FUNDS,
-    "const mine = this.#renewing.then(work);",
+    "src/core/util/oneByOne.ts",
+    "const mine = this.#last.then(work);",
     "const mine = work();",
     WAITING_TEST,
   ),

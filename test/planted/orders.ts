@@ -671,7 +671,7 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "a long book that is not written to its end keeps all others waiting",
-    "src/rpc/oneByOne.ts",
+    "src/core/util/oneByOne.ts",
     "mine.catch(() => undefined)",
     "mine",
     BOOK_METHOD_TEST,

@@ -1,6 +1,7 @@
 import { ownClaim, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
 import { mayShowSecret, type SwapState, type TxVersion } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
+import { OneByOne } from "../../core/util/oneByOne.ts";
 import { type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
@@ -49,7 +50,8 @@ export class StoredFunds {
   readonly #goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
   readonly #cancels = new Set<() => void>();
-  #renewing: Promise<unknown> = Promise.resolve();
+  /** Two spends of one swap would write to its log at once: only the first could, each time. */
+  readonly #renewals = new OneByOne();
   #isClosed = false;
 
   /**
@@ -199,7 +201,7 @@ export class StoredFunds {
       nextMs = nowMs + RENEW_MS;
       mayLeave = newest;
       try {
-        if (hasLeft) await this.#inTurn(() => this.#noteLeft(uuid, spend, coin));
+        if (hasLeft) await this.#renewals.run(() => this.#noteLeft(uuid, spend, coin));
         else mayLeave = await this.#renewOrGiveUp(uuid, spend, coin);
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
@@ -239,7 +241,7 @@ export class StoredFunds {
     // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
     const isFit = missed === null ? !isHopeless : isHopeless === false;
     if (missed !== null && waitsForLine(spend, coin, this.#clock.nowMs())) return null;
-    const made = await this.#inTurn(() => this.#renew(uuid, spend, coin, missed, !isFit));
+    const made = await this.#renewals.run(() => this.#renew(uuid, spend, coin, missed, !isFit));
     const last = made ? fromHex(made.raw) : newest;
     if (!showsSecret || !last || !coin.lacksGas?.(last)) return made?.txid ?? before;
     // It would fail with its secret shown. It may be made anew once the account can pay for enough.
@@ -266,14 +268,6 @@ export class StoredFunds {
       const seen = chain.tx(id);
       return seen?.block != null && !seen.failed;
     });
-  }
-
-  /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#renewing.then(work);
-    // The next one goes on whatever came of this one; the caller of this one is told.
-    this.#renewing = mine.catch(() => undefined);
-    return mine;
   }
 
   /** Somebody has the secret: the claim goes on as any other, also after a start, when nodes and pools may tell nothing of it any more. */

@@ -49,6 +49,8 @@ let lacking: readonly string[];
 let isShort: boolean;
 /** Why a claim that is signed now would come into no block soon. */
 let obstacle: string | null;
+/** What a read of the log takes, in steps of the queue of promises: what is stored meanwhile is not in it. */
+let readSteps: number;
 let givenUp: Map<string, boolean>;
 let watched: Set<string>;
 /** Nodes took what was sent, whether or not they show it. */
@@ -75,6 +77,7 @@ beforeEach(() => {
   lacking = [];
   isShort = false;
   obstacle = null;
+  readSteps = 0;
   givenUp = new Map();
   watched = new Set();
   hasLeft = false;
@@ -121,7 +124,11 @@ beforeEach(() => {
   active = new Map([["ACCOUNT", account]]);
   const log = new SilentLog();
   const store = {
-    log: async () => stored,
+    async log() {
+      const read = stored;
+      for (let step = 0; step < readSteps; step++) await Promise.resolve();
+      return read;
+    },
     append: async (_uuid: string, seq: number, event: StoredEvent) => {
       if (isFull || seq !== stored.length) throw new Error("the disk is full");
       stored = [...stored, event];
@@ -295,7 +302,7 @@ test("the claim and the refund of one swap are both made dearer at the same bloc
     { type: "tx_attempted", slot: "makerPaymentRefund" },
   ]);
   const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
-  perKb = 2_000_000n;
+  [perKb, readSteps] = [2_000_000n, 100];
   await clock.advance(30_000);
   await Promise.all(renewals.map((made) => made(coin)));
   const replaced = stored.flatMap(({ event }) => (event.type === "tx_replaced" ? [event.raw] : []));

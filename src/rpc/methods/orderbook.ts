@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { OneByOne } from "../../core/util/oneByOne.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Aborted, mapInTurns } from "../../ports/clock.ts";
 import { type BookLine, type BookSide, bookSide, flatEntry, flatEntryToJson, v2Entry, v2EntryToJson } from "../bookView.ts";
@@ -7,7 +8,6 @@ import { defineMethod } from "../define.ts";
 import { ticker } from "../field.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "../money.ts";
 import { NO_NETWORK } from "../networkFault.ts";
-import { OneByOne } from "../oneByOne.ts";
 
 type BookError =
   | { readonly kind: "BaseRelSame" }
@@ -20,7 +20,7 @@ const params = z.object({ base: ticker(), rel: ticker() });
 
 /** Orders written in one turn of the event loop: each takes a twentieth of a millisecond, and a pair may have thousands. */
 const WRITTEN_IN_TURN = 200;
-/** Longer books are read and written one at a time, as anybody may ask for any number of them: by the node whose books they are. */
+/** Longer books are read and written one at a time, for each is in memory until it is written, and anybody may ask for any number of them: by the node whose books they are. */
 const writers = new WeakMap<RpcContext["orderbook"], OneByOne>();
 
 /** One side of a book as it is shown. */

@@ -1,6 +1,7 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
 import { evmTxid, parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { OneByOne } from "../../../core/util/oneByOne.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
@@ -62,7 +63,7 @@ export class NonceLedger {
   readonly #swapTxs = new SwapTxs();
   /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
   #storing: SignedEvmTx | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new OneByOne();
   #isClosed = false;
   /** What the pools are said to hold below is not believed. */
   #doubtBelow = 0n;
@@ -85,7 +86,7 @@ export class NonceLedger {
   /** Takes no more, and resolves when what is under way has ended: whoever opens the account next reads the whole of it. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#turn;
+    await this.#turns.run(async () => undefined);
   }
 
   /**
@@ -431,12 +432,9 @@ export class NonceLedger {
   }
 
   #inTurn<T, E>(work: () => Promise<Result<T, E>>): Promise<Result<T, E | SendError>> {
-    const mine = this.#turn.then(async (): Promise<Result<T, E | SendError>> => {
+    return this.#turns.run(async (): Promise<Result<T, E | SendError>> => {
       if (!this.#isClosed) return work();
       return err({ kind: "Rejected", message: `the ${this.#deps.chain.ticker} account was just disabled; nothing was sent` });
     });
-    // The next one goes on whatever came of this one; the caller of this one is told.
-    this.#turn = mine.catch(() => undefined);
-    return mine;
   }
 }
