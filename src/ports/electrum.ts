@@ -5,6 +5,11 @@ export type ServerStream = {
   /** One line of JSON, without the newline. False: the connection is closed. */
   readonly send: (line: string) => boolean;
   readonly close: () => void;
+  /**
+   * To be called once the other side has greeted as a server of the coin: keeps what it showed of itself, durable when it resolves.
+   * Null: kept; else why it is not the one that is known, the end of a sentence. Absent: nothing of it is kept.
+   */
+  readonly keep?: () => Promise<string | null>;
 };
 export type ServerStreamHandlers = {
   /** Bytes of lines that end in a newline, cut anywhere. */

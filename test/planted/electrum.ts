@@ -1021,8 +1021,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "another key is as good as the first",
     `${AT}/certificatePin.ts`,
-    "(known !== null || accepted !== undefined)) return refusal",
-    "accepted !== undefined) return refusal",
+    "(known !== null || accepted !== undefined)) return {",
+    "accepted !== undefined) return {",
     SOCKET_TEST,
   ),
   bug(
@@ -2463,10 +2463,24 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SOCKET_TEST,
   ),
   bug(
+    "whoever answers at a server's address is the one that is known from then on",
+    `${AT}/remoteServer.ts`,
+    "else if ((await this.#greet()) && (await withDeadline(clock, timeoutMs, closed, () => connection.keep())))",
+    "else if ((await connection.keep()) && (await this.#greet()))",
+    SOCKET_TEST,
+  ),
+  bug(
+    "of two connections to a server that show two keys each is kept",
+    `${AT}/certificatePin.ts`,
+    "if (why !== null) return why;",
+    "",
+    SOCKET_TEST,
+  ),
+  bug(
     "a certificate that was accepted has to be named for ever",
     `${AT}/certificatePin.ts`,
-    "    await pins.set(server, pin);",
-    "    if (!isNamed) await pins.set(server, pin);",
+    "if (isNew) await pins.set",
+    "if (isNew && !isFirstUse) await pins.set",
     SOCKET_TEST,
   ),
   bug(

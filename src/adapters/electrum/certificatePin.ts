@@ -26,6 +26,14 @@ type Shown = {
   readonly reason: string;
 };
 
+type Looked = {
+  readonly why: string | null;
+  /** Something else is known of the server. */
+  readonly isNew: boolean;
+  /** It is the accepted one, which was not used before. */
+  readonly isFirstUse: boolean;
+};
+
 function shownBy(socket: TLSSocket): Shown | null {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return null;
@@ -41,37 +49,62 @@ function shownBy(socket: TLSSocket): Shown | null {
 const howToAccept = (fingerprint: string): string =>
   `It may be somebody else's; if its owner confirms it, enable the coin with "accept_certificate": "${fingerprint}" for this server`;
 
+/** Judges the certificate of one server. `pins` are asked and written. */
+export type CertificateJudge = {
+  /** @returns what is wrong, the end of a sentence; null: nothing */
+  readonly judge: (socket: TLSSocket) => Promise<string | null>;
+  /**
+   * Keeps what the judged one showed, once it has greeted as a server of the coin: whoever answers at its address without being one,
+   * such as the login page of a public network, must not be the one that is known from then on.
+   * @returns what is wrong by now, the end of a sentence; null: nothing, and what is to be known of it is durable
+   */
+  readonly keep: () => Promise<string | null>;
+};
+
 /**
- * Trust on first use. A certificate an authority vouches for is good; another one is good when its key is the one the server
- * showed the first time. Once an authority vouched for a server, nothing less is taken. The one that is `accepted` is good whatever was
- * shown before, and its key is the one from then on; as long as a server was never connected, no other is. It counts once: it is stored with
- * the coin and named again at each start, and whoever holds its key must not pass after the server has got another certificate.
+ * Trust on first use, for one connection. A certificate an authority vouches for is good; another one is good when its key is the one the
+ * server showed the first time. Once an authority vouched for a server, nothing less is taken. The one that is `accepted` is good whatever
+ * was shown before, and its key is the one from then on; as long as a server was never connected, no other is. It counts once: it is stored
+ * with the coin and named again at each start, and whoever holds its key must not pass after the server has got another certificate.
  *
  * @param accepted SHA-256 of a certificate, lower-case hex
- * @returns what is wrong, the end of a sentence; null: nothing
  */
-export async function judgeCertificate(
-  socket: TLSSocket,
-  server: string,
-  pins: CertificatePins,
-  accepted: string | undefined,
-): Promise<string | null> {
-  const shown = shownBy(socket);
-  if (shown === null) return "it shows no certificate";
-  const { pin, fingerprint, reason } = shown;
-  const known = await pins.get(server);
-  const isNamed = fingerprint === accepted;
-  const usedBy = `${server} accepted ${fingerprint}`;
-  const isUsed = isNamed && (await pins.get(usedBy)) !== null;
-  if (known !== pin) {
+export function certificateJudge(server: string, pins: CertificatePins, accepted: string | undefined): CertificateJudge {
+  let shown: Shown | null = null;
+  const usedBy = `${server} accepted ${accepted ?? ""}`;
+
+  async function look(now: Shown): Promise<Looked> {
+    const { pin, fingerprint, reason } = now;
+    const known = await pins.get(server);
+    const isNamed = fingerprint === accepted;
+    const isUsed = isNamed && (await pins.get(usedBy)) !== null;
+    const good = { why: null, isNew: known !== pin, isFirstUse: isNamed && !isUsed };
+    if (known === pin) return good;
     if (isUsed)
-      return `its certificate was accepted once and has been replaced since${reason}. Nothing but another certificate is taken again`;
-    if (!isNamed && pin !== AUTHORITY && (known !== null || accepted !== undefined)) return refusal(shown, known);
-    await pins.set(server, pin);
+      return {
+        ...good,
+        why: `its certificate was accepted once and has been replaced since${reason}. Nothing but another certificate is taken again`,
+      };
+    if (!isNamed && pin !== AUTHORITY && (known !== null || accepted !== undefined)) return { ...good, why: refusal(now, known) };
+    return good;
   }
-  // After the pin: a crash between the two leaves what is good.
-  if (isNamed && !isUsed) await pins.set(usedBy, USED);
-  return null;
+
+  return {
+    async judge(socket) {
+      shown = shownBy(socket);
+      return shown === null ? "it shows no certificate" : (await look(shown)).why;
+    },
+    async keep() {
+      if (shown === null) return null;
+      // Another connection may have kept something else meanwhile.
+      const { why, isNew, isFirstUse } = await look(shown);
+      if (why !== null) return why;
+      if (isNew) await pins.set(server, shown.pin);
+      // After the pin: a crash between the two leaves what is good.
+      if (isFirstUse) await pins.set(usedBy, USED);
+      return null;
+    },
+  };
 }
 
 function refusal({ fingerprint, reason }: Shown, known: string | null): string {

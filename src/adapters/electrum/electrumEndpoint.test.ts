@@ -265,6 +265,45 @@ test("a server that was never connected is taken with the certificate that is na
   expect(named.status().state).toBe("ready");
 });
 
+test("whoever answers at a server's address without being one is not the one that is known from then on", async () => {
+  const pins = memoryPins();
+  // The login page of a public network: TLS with a certificate of its own, and an answer that no server gives.
+  const portal = createTlsServer(certificate());
+  portal.on("clientError", (_, socket: Duplex) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+  await new Promise<void>((resolve) => portal.listen(0, HOST, resolve));
+  const { port } = portal.address() as AddressInfo;
+  for (const trust of [{}, { acceptCertificate: "cd".repeat(32) }]) {
+    const lost = await open(port, "SSL", pins, trust);
+    await isUnreachable(lost);
+    expect(await pins.get(`${HOST}:${port}`)).toBeNull();
+    await lost.close();
+  }
+  await new Promise((resolve) => portal.close(resolve));
+  const tls = certificate();
+  expect(await listen(startWorld(), { port, tls })).toBe(port);
+  const chain = await open(port, "SSL", pins);
+  await chain.refresh();
+  expect(chain.status().state).toBe("ready");
+  expect(await pins.get(`${HOST}:${port}`)).toMatch(/^key [0-9a-f]{64}$/);
+});
+
+test("of two first connections that show two keys one is kept, and the other is ended", async () => {
+  const pins = memoryPins();
+  const port = await listen(startWorld(), { tls: certificate() });
+  const name = `${HOST}:${port}`;
+  const others = `key ${"ab".repeat(32)}`;
+  // The other connection greets while this one does.
+  const get = async (server: string): Promise<string | null> => {
+    const known = await pins.get(server);
+    if (known === null) await pins.set(name, others);
+    return known;
+  };
+  const chain = await open(port, "SSL", { get, set: (server, pin) => pins.set(server, pin) });
+  await isUnreachable(chain);
+  expect(chain.status().error).toContain("its certificate has another key than the first time");
+  expect(await pins.get(name)).toBe(others);
+});
+
 test.each([
   ["signed by itself", Date.now(), [HOST], false, "(it is signed by itself)"],
   ["out of date", Date.now() - 12 * 365 * 86_400_000, [HOST], true, "(it has expired)"],

@@ -5,12 +5,12 @@ import type { CertificatePins, ElectrumEndpoint, OpenServerStream } from "../../
 import type { Rng } from "../../ports/rng.ts";
 import { webSocketOpener } from "../../wire/wsSocket.ts";
 import { MAX_LINE } from "./answerLimit.ts";
-import { judgeCertificate } from "./certificatePin.ts";
+import { type CertificateJudge, certificateJudge } from "./certificatePin.ts";
 import { type ServerAddress, serverName, voterOf } from "./serverAddress.ts";
 import { socketFaultText } from "./socketFault.ts";
 import { tcpOpener } from "./tcpStream.ts";
 
-const anyCertificate = async (): Promise<null> => null;
+const ANY_CERTIFICATE: CertificateJudge = { judge: async () => null, keep: async () => null };
 
 /** The endpoint of a server for `openElectrumChain`. `pins` are asked and written for SSL and WSS whose certificates count. */
 export function electrumEndpoint(
@@ -19,13 +19,15 @@ export function electrumEndpoint(
   timeoutMs?: number,
 ): ElectrumEndpoint {
   const name = serverName(address);
-  const judge = address.disableCertVerification
-    ? anyCertificate
-    : (socket: TLSSocket): Promise<string | null> => judgeCertificate(socket, name, deps.pins, address.acceptCertificate);
+  const open: OpenServerStream = async (handlers, signal) => {
+    const judge = address.disableCertVerification ? ANY_CERTIFICATE : certificateJudge(name, deps.pins, address.acceptCertificate);
+    const stream = await openerOf(address, judge.judge, deps.rng)(handlers, signal);
+    return stream.ok ? ok({ ...stream.value, keep: judge.keep }) : stream;
+  };
   return {
     name,
     voter: voterOf(address),
-    open: saying(openerOf(address, judge, deps.rng)),
+    open: saying(open),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }

@@ -175,7 +175,7 @@ export class RemoteServer {
     try {
       const opened = await withDeadline(clock, timeoutMs, closed, (signal) => connection.open(endpoint.open, signal));
       if (!opened.ok) connection.end(opened.error.why);
-      else if (await this.#greet()) this.#arrived();
+      else if ((await this.#greet()) && (await withDeadline(clock, timeoutMs, closed, () => connection.keep()))) this.#arrived();
     } catch (cause) {
       if (!(cause instanceof Aborted)) throw cause;
       if (closed.aborted) {

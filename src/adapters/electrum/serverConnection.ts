@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { OpenServerStream, ServerStream } from "../../ports/electrum.ts";
@@ -123,6 +124,13 @@ export class ServerConnection {
       this.#waiting.push({ id: this.#nextId++, method, params, settle });
       this.#pump();
     });
+  }
+
+  /** Keeps what the server showed of itself. False: it is not the one that is known, or nothing could be kept, and the connection is ended. Never rejects. */
+  async keep(): Promise<boolean> {
+    const why = await this.#stream?.keep?.().catch((cause: unknown) => `what it showed could not be kept: ${reasonOf(cause)}`);
+    if (typeof why === "string") this.end(why);
+    return !this.#ended;
   }
 
   close(): void {
