@@ -17,6 +17,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     SWAP_TX_TEST,
   ),
   bug(
+    "a key that is none is one when it is asked about again",
+    "src/core/keys/keyPair.ts",
+    "judged.set(name, isValid);",
+    "judged.set(name, true);",
+    "src/core/keys/iguana.test.ts",
+  ),
+  bug(
     "the script checks the secret's hash with another opcode",
     HTLC,
     "Uint8Array.of(OP.EQUALVERIFY, OP.HASH160),",

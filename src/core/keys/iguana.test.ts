@@ -57,7 +57,7 @@ test("WIF texts of another length or alphabet are not WIF", () => {
   expect(wif.ok && [wif.value.prefix, toHex(wif.value.secret.reveal())]).toEqual([188, A.secret]);
 });
 
-test("only points of the curve are public keys", () => {
+test.each(["the first time", "when it is asked again"])("only points of the curve are public keys, %s", () => {
   const { publicKey } = pair(A.passphrase);
   expect(isValidPubkey(publicKey)).toBe(true);
   expect(uncompressedPubkey(publicKey).subarray(1, 33)).toEqual(publicKey.subarray(1));
