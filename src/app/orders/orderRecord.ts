@@ -92,12 +92,26 @@ const taker = z.object({
 /** An own order of either kind. */
 export type OwnOrder = { readonly kind: "Maker"; readonly order: MakerOrder } | { readonly kind: "Taker"; readonly order: TakerOrder };
 
+const NO_MATCHES: ReadonlyMap<string, MakerMatch> = new Map();
+/** An order is stored whole with each new match, and has up to two hundred that do not change. */
+const encodedMatches = new WeakMap<MakerMatch, object>();
+function encodeMatch(match: MakerMatch): object {
+  let encoded = encodedMatches.get(match);
+  if (encoded === undefined) {
+    encoded = z.encode(makerMatch, match);
+    encodedMatches.set(match, encoded);
+  }
+  return encoded;
+}
+
+function encodeMaker(order: MakerOrder): object {
+  const content = z.encode(maker, { version: VERSION, order: { ...order, matches: NO_MATCHES } });
+  return { ...content, order: { ...content.order, matches: [...order.matches.values()].map(encodeMatch) } };
+}
+
 /** The text the store keeps. */
 export function orderToRecord(own: OwnOrder): OrderRecord {
-  const content =
-    own.kind === "Maker"
-      ? z.encode(maker, { version: VERSION, order: own.order })
-      : z.encode(taker, { version: VERSION, order: own.order });
+  const content = own.kind === "Maker" ? encodeMaker(own.order) : z.encode(taker, { version: VERSION, order: own.order });
   return { uuid: own.order.uuid, kind: own.kind, record: JSON.stringify(content) };
 }
 
