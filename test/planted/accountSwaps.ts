@@ -156,8 +156,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim stays home for ever where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
-    'const isSilent = (): boolean => coin.chain.status().state !== "ready";',
-    "const isSilent = (): boolean => false;",
+    "if (isSilent()) return isEarly() ? AWAY : null;",
+    "if (isSilent()) return AWAY;",
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
