@@ -249,8 +249,11 @@ export interface AccountChain {
     amount: bigint,
     signal?: AbortSignal,
   ): Promise<Result<TokenTrip, ChainReadError>>;
-  /** What the call would return at the tip. */
-  call(request: CallRequest, signal?: AbortSignal): Promise<Result<Uint8Array, ChainReadError>>;
+  /**
+   * What the call would return at the tip.
+   * @param gas all that it may use; null: as much as nodes give a call
+   */
+  call(request: CallRequest, signal?: AbortSignal, gas?: bigint | null): Promise<Result<Uint8Array, ChainReadError>>;
   /**
    * Gas units the transaction would need at the tip, without a margin; the middle one of what the nodes say, of two the greater.
    * @param most above it the transaction is not sent: so much counts only if a majority says it

@@ -1308,6 +1308,7 @@ test.each([
   [-32003, "EVM error: InvalidFEOpcode"],
   [-32000, "gas required exceeds allowance (8000000) or always failing transaction"],
   [-32003, "out of gas: gas required exceeds: 30000000"],
+  [-32000, "out of gas"],
 ])("a contract that refuses a call without a word has refused it: %s %s", async (code, says) => {
   const world = scriptedWorld(3);
   for (const n of world.nodes) {
@@ -1323,6 +1324,24 @@ test.each([
   const request = { from: OWNER, to: OWNER, value: 0n, data: new Uint8Array(0) };
   expect(await world.drive(world.chain.estimateGas(request))).toMatchObject({ ok: false, error: { kind: "Reverted" } });
   expect(await world.drive(world.chain.call(request))).toMatchObject({ ok: false, error: { kind: "Reverted" } });
+});
+
+test("a call has the gas it is given: one that asks for more is refused, as as many nodes say as must agree, whatever one of them says first", async () => {
+  const world = scriptedWorld(2);
+  for (const n of world.nodes)
+    n.says.set("eth_call", ([call], answer) => {
+      const { from, gas } = call as { from?: string; gas?: string };
+      if (from === undefined) return answer();
+      if (gas !== undefined && BigInt(gas) < 60_000n) throw new RpcRefusal(-32000, "out of gas");
+      return "0x";
+    });
+  await world.drive(world.chain.refresh());
+  const call = (gas?: bigint) =>
+    world.drive(world.chain.call({ from: OWNER, to: OWNER, value: 0n, data: new Uint8Array(0) }, undefined, gas));
+  expect([await call(), await call(60_000n)]).toMatchObject([{ ok: true }, { ok: true }]);
+  expect(await call(59_999n)).toMatchObject({ ok: false, error: { kind: "Reverted" } });
+  node(world, 0).says.set("eth_call", reverts);
+  expect(await call(60_000n)).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
 });
 
 test.each([

@@ -177,7 +177,7 @@ export class FakeAccountChain implements AccountChain {
     this.trips++;
     return this.trip(amount) ?? ok({ left: amount, arrived: amount, leftBack: amount, arrivedBack: amount });
   }
-  async call(request: CallRequest): Promise<Result<Uint8Array, ChainReadError>> {
+  async call(request: CallRequest, _signal?: AbortSignal, _gas?: bigint | null): Promise<Result<Uint8Array, ChainReadError>> {
     return this.answer(request) ?? ok(new Uint8Array(32));
   }
   async estimateGas(request: CallRequest, _signal?: AbortSignal, most?: bigint): Promise<Result<bigint, ChainReadError>> {

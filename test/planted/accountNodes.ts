@@ -25,7 +25,7 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "an estimate that no gas would do for says nothing of the contract",
     "src/adapters/evmRpc/quorum.ts",
-    "|(out of gas: )?gas required exceeds",
+    "|gas required exceeds",
     "",
     HOSTILE,
   ),

@@ -150,8 +150,9 @@ export async function readTokenTrip(
     : err({ kind: "Refused", message: `The ${reads.ticker} nodes do not carry out calls with replaced code (state overrides).` });
 }
 
-export function tryCall(reads: ContractReads, request: CallRequest): Answered<Uint8Array> {
-  return ask(reads, trialQuery(request));
+/** @param gas see `trialQuery` */
+export function tryCall(reads: ContractReads, request: CallRequest, gas: bigint | null): Answered<Uint8Array> {
+  return ask(reads, trialQuery(request, gas));
 }
 
 /**

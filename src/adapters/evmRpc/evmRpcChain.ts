@@ -197,7 +197,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
     isOwnSwapContract: (contract, signal) => question(signal, (reads) => readIsOwnSwapContract(reads, contract)),
     tokenTrip: (token, owner, contract, amount, signal) =>
       question(signal, (reads) => readTokenTrip(reads, token, owner, contract, amount)),
-    call: (request, signal) => question(signal, (reads) => tryCall(reads, request)),
+    call: (request, signal, gas = null) => question(signal, (reads) => tryCall(reads, request, gas)),
     estimateGas: (request, signal, most) => question(signal, (reads) => readGasEstimate(reads, request, most)),
     async broadcast(raw, signal): Promise<BroadcastOutcome> {
       const txid = idToSend(raw, chainId);

@@ -34,10 +34,11 @@ const SERVER_ERROR = -32000;
 /**
  * What a contract that ends a call without a word is told of under codes that stand for any failure: geth up to 1.15.5, what is made from it,
  * and Erigon say so of a plain `revert()`, all of them of INVALID, which old compilers put into every check; reth has words of its own for that.
- * That whatever gas there is would not do is what old geth answers to every estimate of a call that fails.
+ * That whatever gas there is would not do is what old geth answers to every estimate of a call that fails; that it ran out of it, what a call
+ * comes to that asks for more than it was given.
  */
 const WORDLESS_REVERT =
-  /^(execution reverted|invalid opcode|invalid jump destination|EVM error: (InvalidFEOpcode|OpcodeNotFound|InvalidJump)|(out of gas: )?gas required exceeds)\b/i;
+  /^(execution reverted|invalid opcode|invalid jump destination|EVM error: (InvalidFEOpcode|OpcodeNotFound|InvalidJump)|out of gas|gas required exceeds)\b/i;
 const MAX_REVERT_CHARS = 2_000;
 const MAX_WORDS_CHARS = 300;
 

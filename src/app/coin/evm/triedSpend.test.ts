@@ -56,15 +56,17 @@ test.each([
 test.each([
   ["is carried out", ok(new Uint8Array(0)), ok(90_000n), { isRefused: false, gas: 90_000n }],
   ["needs more gas than any is signed with", ok(new Uint8Array(0)), ok(MOST + 1n), { isRefused: true, gas: MOST + 1n }],
-  ["needs more gas than nodes have", ok(new Uint8Array(0)), err(HUNGRY), { isRefused: true, gas: null }],
+  ["needs more than that as its data counts", ok(new Uint8Array(0)), ok(MOST + 2n), { isRefused: true, gas: MOST + 2n }],
+  ["is not carried out with so much", err(REVERTED), err(HUNGRY), { isRefused: true, gas: null }],
+  ["is, and one node says that nodes have too little", ok(new Uint8Array(0)), err(HUNGRY), { isRefused: false, gas: null }],
   ["is in the block that nodes are making, where they estimate", ok(new Uint8Array(0)), err(REVERTED), { isRefused: false, gas: null }],
   ["is in that of an old geth", ok(new Uint8Array(0)), err(FAILING), { isRefused: false, gas: null }],
   ["is carried out with gas that nobody names", ok(new Uint8Array(0)), err(AWAY), { isRefused: false, gas: null }],
   ["is refused", err(REVERTED), ok(1n), { isRefused: true, gas: null }],
   ["is nobody's to say", err(AWAY), ok(1n), null],
-] as const)("one that left is tried as it is: it %s", async (_, called, gas, told) => {
+] as const)("one that left is tried as it is, with the most gas that any is signed with: it %s", async (_, called, gas, told) => {
   const chain = new FakeAccountChain();
-  chain.call = async () => called;
+  chain.call = async (_request, _signal, given) => (given === MOST ? called : expect.fail(`called with ${given} gas`));
   chain.estimateGas = async () => gas;
   expect(await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, signal)).toEqual(told);
 });

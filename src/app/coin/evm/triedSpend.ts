@@ -9,9 +9,6 @@ import { payoutObstacle } from "./payoutObstacle.ts";
 /** What a swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
 export const CONTRACT_GAS = 60_000n;
 
-/** What nodes say of a call that needs more gas than they try one with; old geths say so of any that fails. */
-const TOO_HUNGRY = /\bgas required exceeds\b(?!.*always failing)/i;
-
 type Account = Pick<EvmAccount, "chain" | "address" | "platform">;
 
 /** `gas`: what it needs, where that was found; it may be more than `most`. */
@@ -48,7 +45,10 @@ export async function tryClaim(
   return tried.error.kind === "Reverted" ? { isRefused: true, gas: null } : null;
 }
 
-/** The same of one that left, as it is: that shows nothing new. A call has all the gas it wants, and says nothing of what it was signed with. */
+/**
+ * The same of one that left, as it is: that shows nothing new. It is called with all the gas that any version of it gets, for what it was signed with no
+ * call asks: of one that is not carried out so, as many nodes say that as must agree.
+ */
 export async function trySpend(
   { chain, address }: Account,
   to: EvmAddress,
@@ -57,11 +57,12 @@ export async function trySpend(
   signal: AbortSignal,
 ): Promise<TriedSpend | null> {
   const request = { from: address, to, value: 0n, data };
-  const tried = await chain.call(request, signal);
+  const tried = await chain.call(request, signal, most);
   if (!tried.ok) return tried.error.kind === "Reverted" ? { isRefused: true, gas: null } : null;
   const needed = await chain.estimateGas(request, signal, most);
-  // So much no version of it is signed with, and a block may not have so much either.
+  // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
   if (needed.ok) return { isRefused: needed.value > most, gas: needed.value };
-  // Besu, Erigon and older geths estimate in the block they are making: what their pools have is carried out there, and once more it would fail.
-  return { isRefused: needed.error.kind === "Reverted" && TOO_HUNGRY.test(needed.error.message), gas: null };
+  // Besu, Erigon and older geths estimate in the block they are making: what their pools have is carried out there, and once more it would fail. In
+  // which words they say so is each node's own.
+  return { isRefused: false, gas: null };
 }
