@@ -213,8 +213,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim needs by now is not looked at: it fails with its secret shown, again and again",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.needsSpendGas(needed, this.#otherCoin(spend));",
-    "",
+    "this.needsSpendGas(tried.gas, this.#otherCoin(spend));",
+    "{}",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -227,7 +227,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim that left needs beyond what any version of it gets counts as nothing",
     "src/app/coin/evm/triedSpend.ts",
-    "await chain.call(request, signal, most);",
+    "await chain.call(request, signal, whole);",
     "await chain.call(request, signal);",
     "src/app/coin/evm/triedSpend.test.ts",
   ),
@@ -248,8 +248,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim is found to need is asked of other coins' claims, too",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.needsSpendGas(needed, this.#otherCoin(spend));",
-    "this.needsSpendGas(needed);",
+    "this.needsSpendGas(tried.gas, this.#otherCoin(spend));",
+    "this.needsSpendGas(tried.gas);",
     "test/sim/accountNonces.test.ts",
   ),
   bug(

@@ -12,17 +12,32 @@ const NODES = "test/evm/dataCost.test.ts";
 export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "what a waiting swap has left counts as refused while data is dear, and gives its nonce back",
-    `${APP}/evmSwapCoin.ts`,
-    "MOST_NEEDED_GAS + this.besideGas, signal",
-    "MOST_NEEDED_GAS, signal",
+    `${APP}/triedSpend.ts`,
+    "const whole = most + dataGas;",
+    "const whole = most;",
     FIGURES,
   ),
   bug(
     "what left and needs the most gas and its data beside is made anew with the usual, and fails each time",
-    `${APP}/evmSwapCoin.ts`,
-    "if (!tried?.isRefused && tried?.gas != null) {",
-    "if (tried?.gas != null && tried.gas <= MOST_NEEDED_GAS) {",
+    `${APP}/triedSpend.ts`,
+    "return { isRefused: false, gas: gas < most ? gas : most };",
+    "return { isRefused: false, gas: gas < most ? gas : null };",
     FIGURES,
+  ),
+  bug(
+    "data counts twice in what a claim is found to need: it lacks gas that it has, and stays home where the account has no more",
+    `${APP}/triedSpend.ts`,
+    "await chain.call(request, signal, gas - beside)).ok ? gas - beside : gas;",
+    "await chain.call(request, signal, gas - beside)).ok ? gas : gas;",
+    FIGURES,
+    `${APP}/triedSpend.test.ts`,
+  ),
+  bug(
+    "what a claim needs beside its data is what one node says of that: a claim with too little gas is sent, and fails with its secret shown",
+    `${APP}/triedSpend.ts`,
+    "(await chain.call(request, signal, gas - beside)).ok",
+    "(await chain.call(request, signal)).ok",
+    `${APP}/triedSpend.test.ts`,
   ),
   bug(
     "what Scroll takes for data is overlooked",

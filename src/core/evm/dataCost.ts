@@ -22,11 +22,15 @@ export const SAMPLE_BYTES = TX_SAMPLE.length + 68;
 /** More than the usual limit of any transaction of a swap. */
 const SAMPLE_GAS = 250_000n;
 
-/** A transfer with the sample costs no more on a chain of its own: 21,000, 40 a byte (EIP-7623), and what nodes are inexact by. */
-const PLAIN_GAS = ((21_000n + 40n * BigInt(CALL_SAMPLE.length)) * 102n) / 100n;
+/** A transfer with so many bytes costs no more on a chain of its own: 21,000, 40 a byte (EIP-7623), and what nodes are inexact by. */
+const plainGas = (bytes: number): bigint => ((21_000n + 40n * BigInt(bytes)) * 102n) / 100n;
+const PLAIN_GAS = plainGas(CALL_SAMPLE.length);
 
-/** Gas that data needs beside what a chain of its own takes. */
-export const gasBeside = ({ gas }: DataCost): bigint => (gas > PLAIN_GAS ? gas - PLAIN_GAS : 0n);
+/** Gas that data needs beside what a chain of its own takes, at least, where a transfer of nothing with so many bytes needs `gas`. */
+export function gasBeside({ gas }: Pick<DataCost, "gas">, bytes = CALL_SAMPLE.length): bigint {
+  const plain = plainGas(bytes);
+  return gas > plain ? gas - plain : 0n;
+}
 /** What the transfer with the sample needs where data needs so much beside. */
 export const sampleGas = (beside: bigint): bigint => PLAIN_GAS + beside;
 

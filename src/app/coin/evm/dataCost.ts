@@ -50,5 +50,5 @@ export function dataObstacle(account: Account): string | null {
 export async function dataGasNow({ chain, address }: Pick<EvmAccount, "chain" | "address">, signal: AbortSignal): Promise<bigint | null> {
   const sample = { from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE };
   const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_DATA_GAS / DATA_ROOM));
-  return tried.ok ? gasBeside({ gas: tried.value, wei: 0n }) * DATA_ROOM : null;
+  return tried.ok ? gasBeside({ gas: tried.value }) * DATA_ROOM : null;
 }

@@ -5,15 +5,15 @@ import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
 import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
-import { addressFromBytes, addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
-import { FEE_ORACLE, l1FeeCall, operatorFeeCall, SAMPLE_BYTES } from "../../../core/evm/dataCost.ts";
+import { addressFromBytes, addressOfPubkey, type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { CALL_SAMPLE, FEE_ORACLE, l1FeeCall, operatorFeeCall, SAMPLE_BYTES } from "../../../core/evm/dataCost.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { fromUnits, rational, toUnits } from "../../../core/money/rational.ts";
 import { toHex } from "../../../core/util/bytes.ts";
-import { ok } from "../../../core/util/result.ts";
+import { err, ok } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
@@ -200,7 +200,7 @@ test("what is asked for with a limit says so: a figure that would keep a claim h
   let beyond = 0n;
   chain.estimate = (request, most = 0n) => {
     limits.push(most);
-    return ok(request.to === TOKEN ? most + beyond : most);
+    return ok(request.to === TOKEN ? most + beyond : request.data.length === CALL_SAMPLE.length ? most : 21_000n);
   };
   expect(await coins.token.prepareToSpend(swap, signal)).toBeNull();
   expect(coins.token.spendTooDear()).toBeNull();
@@ -282,12 +282,12 @@ test("what left is not hopeless because data is dear: its versions get the gas f
   chain.call = async () => ok(new Uint8Array(0));
   const isHopeless = async (dataGas: bigint, gas: bigint): Promise<boolean | null | undefined> => {
     chain.data = { gas: 21_000n + dataGas, wei: 0n };
-    chain.estimate = () => ok(gas);
+    chain.estimate = ({ to }) => ok(to === SWAPS ? gas : 21_000n + dataGas);
     return coins.eth.isHopeless?.(claim, false, signal);
   };
   expect(await isHopeless(0n, 1_560_000n)).toBe(true);
   expect(await isHopeless(1_500_000n, 1_560_000n)).toBe(false);
-  expect(coins.eth.spendSize("claim", claim)).toBe(1_499_999 + 2 * (1_521_000 - 29_416));
+  expect(coins.eth.spendSize("claim", claim)).toBe(87_244 + 2 * (1_521_000 - 29_416));
 });
 
 test.each([
@@ -301,12 +301,44 @@ test.each([
   const refund = signEvmTx({ type: "legacy", ...tx }, key).raw;
   chain.data = { gas: dataGas, wei: 0n };
   chain.call = async () => ok(new Uint8Array(0));
-  chain.estimate = () => ok(needed);
+  chain.estimate = ({ to }) => ok(to === SWAPS ? needed : dataGas);
   for (const coin of [coins.token, coins.eth]) {
     expect(await coin.isHopeless?.(refund, false, signal)).toBe(false);
     const anew = coin.buildDearer?.(refund, 10n ** 15n, true);
     const made = anew?.ok ? parseEvmTx(anew.value.raw) : null;
     expect(made?.ok && made.value.tx.gasLimit).toBeGreaterThanOrEqual(needed);
+  }
+});
+
+/** A token whose transfer takes 60,000 gas, and a contract that takes as much beside; data by its length, up to `dataGas` for a whole claim of 196 bytes. */
+function asArbitrum(dataGas: bigint): void {
+  const own = (to: EvmAddress): bigint => (to === TOKEN ? 60_000n : to === SWAPS ? 120_000n : 21_000n);
+  const plain = (bytes: number): bigint => ((21_000n + 40n * BigInt(bytes)) * 102n) / 100n;
+  const counted = (bytes: number): bigint => (dataGas * BigInt(bytes)) / 196n;
+  chain.data = { gas: plain(196) + dataGas, wei: 0n };
+  chain.estimate = ({ to, data }) => ok((to === ZERO_ADDRESS ? plain(data.length) : own(to)) + counted(data.length));
+  chain.call = async ({ to }, _signal, gas) =>
+    (gas ?? own(to)) >= own(to) ? ok(new Uint8Array(0)) : err({ kind: "Reverted", data: null, message: "out of gas." });
+}
+
+test.each([
+  ["nobody has", true],
+  ["left", false],
+])("data is not counted twice in what a claim that %s is found to need: with gas enough it lacks none", async (_, showsSecret) => {
+  const call = { id: new Uint8Array(32), amount: 1n, secret: new Uint8Array(32), token: TOKEN, sender: address };
+  const data = encodeSwapCall({ kind: "receiverSpend", ...call });
+  asArbitrum(400_000n);
+  const tx = { chainId: 1n, nonce: 0n, gasLimit: 150_000n + 800_000n, to: SWAPS, value: 0n, data, gasPrice: 10n };
+  const claim = signEvmTx({ type: "legacy", ...tx }, key).raw;
+  // It may have doubled, and was signed with room for that.
+  for (const [dataGas, isLacking] of [
+    [760_000n, false],
+    [800_000n, false],
+    [800_001n, true],
+  ] as const) {
+    asArbitrum(dataGas);
+    expect(await coins.token.isHopeless?.(claim, showsSecret, signal)).toBe(false);
+    expect([dataGas, coins.token.lacksGas?.(claim)]).toEqual([dataGas, isLacking]);
   }
 });
 

@@ -123,7 +123,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
-    const tried = await tryPayout(account, from, token, units, MOST_NEEDED_GAS, signal);
+    const tried = await tryPayout(account, from, token, units, MOST_NEEDED_GAS, this.besideGas, signal);
     if (!tried.ok)
       return tried.error.kind === "Reverted"
         ? refused(`the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`)
@@ -199,14 +199,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (beside !== null) this.needsDataGas(beside);
     const tried =
       showsSecret && call.kind === "receiverSpend"
-        ? await tryClaim(account, to, call, MOST_NEEDED_GAS, signal)
-        : // Its data is not the token's doing, and is paid for whatever it needs.
-          await trySpend(account, to, data, MOST_NEEDED_GAS + this.besideGas, signal);
-    if (!tried?.isRefused && tried?.gas != null) {
-      // With the most, and what is asked for data beside, it has enough: it would be refused else.
-      const needed = tried.gas < MOST_NEEDED_GAS ? tried.gas : MOST_NEEDED_GAS;
-      this.needsSpendGas(needed, this.#otherCoin(spend));
-    }
+        ? await tryClaim(account, to, call, MOST_NEEDED_GAS, this.besideGas, signal)
+        : await trySpend(account, to, data, MOST_NEEDED_GAS, this.besideGas, signal);
+    if (!tried?.isRefused && tried?.gas != null) this.needsSpendGas(tried.gas, this.#otherCoin(spend));
     return tried?.isRefused ?? null;
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {

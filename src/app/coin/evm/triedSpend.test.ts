@@ -39,7 +39,7 @@ test.each([
     expect(data.includes(0xab)).toBe(false);
     return typeof answer === "bigint" ? ok(answer) : err(answer);
   };
-  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, signal)).toEqual(told);
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, 0n, signal)).toEqual(told);
 });
 
 test.each([
@@ -50,7 +50,7 @@ test.each([
   const chain = new FakeAccountChain();
   chain.hasCode = async () => code;
   chain.estimateGas = async () => err(REVERTED);
-  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(ZERO_ADDRESS as never), MOST, signal)).toEqual(told);
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(ZERO_ADDRESS as never), MOST, 0n, signal)).toEqual(told);
 });
 
 test.each([
@@ -68,5 +68,38 @@ test.each([
   const chain = new FakeAccountChain();
   chain.call = async (_request, _signal, given) => (given === MOST ? called : expect.fail(`called with ${given} gas`));
   chain.estimateGas = async () => gas;
-  expect(await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, signal)).toEqual(told);
+  expect(await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, 0n, signal)).toEqual(told);
+});
+
+/** Of a transfer with so many bytes, and of what it does; see `plainGas`. */
+const plain = (bytes: number): bigint => ((21_000n + 40n * BigInt(bytes)) * 102n) / 100n;
+/** Where data is gas: an estimate has it in it, a call does not. */
+const DATA_GAS = 500_000n;
+test.each([
+  ["is told", plain(4) + DATA_GAS, 90_000n, 90_000n],
+  ["is told too high by one node, and nodes do not carry it out with the rest", plain(4) + DATA_GAS, 90_001n, 590_000n],
+  ["is said to be more than all of it", plain(4) + 590_000n, 0n, 590_000n],
+  ["is nobody's to say", null, 0n, 590_000n],
+  ["is nothing", plain(4), 0n, 590_000n],
+] as const)("what left is found to need what its call needs beside its data, where what that needs %s", async (_, alone, carried, gas) => {
+  const chain = new FakeAccountChain();
+  chain.call = async (_request, _signal, given) => ((given ?? 0n) >= carried ? ok(new Uint8Array(0)) : err(REVERTED));
+  chain.estimateGas = async ({ to }) => (to === contract ? ok(90_000n + DATA_GAS) : alone === null ? err(AWAY) : ok(alone));
+  const tried = await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, 2n * DATA_GAS, signal);
+  expect(tried).toEqual({ isRefused: false, gas });
+});
+
+test("so is a claim of a token that nobody has: no more than its transfer is told", async () => {
+  const chain = new FakeAccountChain();
+  const asked: string[] = [];
+  chain.call = async ({ to }, _signal, given) => {
+    asked.push(`${to} ${given}`);
+    return ok(new Uint8Array(0));
+  };
+  chain.estimateGas = async ({ to, data }) => {
+    expect([data.length, data.includes(0xab)]).toEqual([68, false]);
+    return ok(to === token ? 50_000n + DATA_GAS : plain(68) + DATA_GAS);
+  };
+  const told = await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, 2n * DATA_GAS, signal);
+  expect([told, asked]).toEqual([{ isRefused: false, gas: 50_000n + CONTRACT_GAS }, [`${token} 50000`]]);
 });

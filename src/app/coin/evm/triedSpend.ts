@@ -1,8 +1,9 @@
 import { type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { gasBeside } from "../../../core/evm/dataCost.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import type { SwapCall } from "../../../core/evm/swapContract.ts";
 import type { Result } from "../../../core/util/result.ts";
-import type { ChainReadError } from "../../../ports/accountChain.ts";
+import type { CallRequest, ChainReadError } from "../../../ports/accountChain.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 
@@ -11,21 +12,41 @@ export const CONTRACT_GAS = 60_000n;
 
 type Account = Pick<EvmAccount, "chain" | "address" | "platform">;
 
-/** `gas`: what it needs, where that was found; it may be more than `most`. */
+/** `gas`: what it needs beside its data, where that was found; it may be more than `most` where it is refused for that. */
 export type TriedSpend = { readonly isRefused: boolean; readonly gas: bigint | null };
 
-/** What the transfer of a token needs by which a swap contract pays a claim or refund. It is tried by itself: the whole claim would show the secret to the nodes. */
+/**
+ * What a call needs without its data, where the chain counts data as gas (Arbitrum): what a version is signed with has that beside, and would have it twice. A
+ * transfer of nothing to nobody with the same data tells what that needs, and no node is believed it: with what is left of the estimate as many nodes as must
+ * agree carry the call out, in which a chain counts no data. Else the whole estimate counts.
+ */
+async function withoutData({ chain }: Pick<Account, "chain">, request: CallRequest, gas: bigint, signal: AbortSignal): Promise<bigint> {
+  const alone = await chain.estimateGas({ ...request, to: ZERO_ADDRESS, value: 0n }, signal, gas);
+  const beside = alone.ok ? gasBeside({ gas: alone.value }, request.data.length) : 0n;
+  if (beside === 0n || beside >= gas) return gas;
+  return (await chain.call(request, signal, gas - beside)).ok ? gas - beside : gas;
+}
+
+/**
+ * What the transfer of a token needs by which a swap contract pays a claim or refund, and the contract beside. It is tried by itself: the whole claim would show
+ * the secret to the nodes.
+ * @param most it may need, without its data
+ * @param dataGas what data needs as gas, at most
+ */
 export async function tryPayout(
   { chain, address }: Account,
   from: EvmAddress,
   token: EvmAddress,
   units: bigint,
   most: bigint,
+  dataGas: bigint,
   signal: AbortSignal,
 ): Promise<Result<bigint, ChainReadError>> {
   const request = { from, to: token, value: 0n, data: transferCall(address, units) };
   const tried = await chain.estimateGas(request, signal, most - CONTRACT_GAS);
-  return tried.ok ? { ok: true, value: tried.value + CONTRACT_GAS } : tried;
+  if (!tried.ok) return tried;
+  const gas = dataGas > 0n ? await withoutData({ chain }, request, tried.value, signal) : tried.value;
+  return { ok: true, value: gas + CONTRACT_GAS };
 }
 
 /** The same of a claim of a payment that a contract was just said to hold, without its secret; null: nobody says. */
@@ -34,13 +55,14 @@ export async function tryClaim(
   from: EvmAddress,
   { amount, token }: Extract<SwapCall, { readonly kind: "receiverSpend" }>,
   most: bigint,
+  dataGas: bigint,
   signal: AbortSignal,
 ): Promise<TriedSpend | null> {
   if (token === ZERO_ADDRESS) {
     const obstacle = await payoutObstacle(account, from, amount, signal);
     return obstacle === null || obstacle.isRefused ? { isRefused: obstacle !== null, gas: null } : null;
   }
-  const tried = await tryPayout(account, from, token, amount, most, signal);
+  const tried = await tryPayout(account, from, token, amount, most, dataGas, signal);
   if (tried.ok) return { isRefused: tried.value > most, gas: tried.value };
   return tried.error.kind === "Reverted" ? { isRefused: true, gas: null } : null;
 }
@@ -54,14 +76,22 @@ export async function trySpend(
   to: EvmAddress,
   data: Uint8Array,
   most: bigint,
+  dataGas: bigint,
   signal: AbortSignal,
 ): Promise<TriedSpend | null> {
   const request = { from: address, to, value: 0n, data };
-  const tried = await chain.call(request, signal, most);
+  // Its data is not the token's doing, and is paid for whatever it needs.
+  const whole = most + dataGas;
+  const tried = await chain.call(request, signal, whole);
   if (!tried.ok) return tried.error.kind === "Reverted" ? { isRefused: true, gas: null } : null;
-  const needed = await chain.estimateGas(request, signal, most);
-  // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
-  if (needed.ok) return { isRefused: needed.value > most, gas: needed.value };
+  const needed = await chain.estimateGas(request, signal, whole);
+  if (needed.ok) {
+    // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
+    if (needed.value > whole) return { isRefused: true, gas: needed.value };
+    const gas = dataGas > 0n ? await withoutData({ chain }, request, needed.value, signal) : needed.value;
+    // With the most, and what is asked for data beside, it has enough.
+    return { isRefused: false, gas: gas < most ? gas : most };
+  }
   // Besu, Erigon and older geths estimate in the block they are making: what their pools have is carried out there, and once more it would fail. In
   // which words they say so is each node's own.
   return { isRefused: false, gas: null };
