@@ -47,9 +47,23 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that nobody has is sent while its swap waits though the chain would refuse it",
     "src/app/swap/storedFunds.ts",
-    "if (showsSecret && isHopeless) return null;",
-    "if (showsSecret && isHopeless === null) return null;",
+    "if (staysHome) return null;",
+    "if (staysHome && isHopeless === null) return null;",
     "src/app/swap/waitingSwaps.test.ts",
+  ),
+  bug(
+    "a claim that nobody has is sent while its swap waits, before its limit, though nobody says whether it would be paid",
+    "src/app/swap/storedFunds.ts",
+    "(isHopeless ?? isEarly(spend, this.#clock.nowMs()))",
+    "(isHopeless ?? false)",
+    WAITING_TEST,
+  ),
+  bug(
+    "a node that withholds an answer keeps a waiting claim, which the taker may have, here until the taker's lock",
+    "src/app/swap/storedFunds.ts",
+    "(isHopeless ?? isEarly(spend, this.#clock.nowMs()))",
+    "(isHopeless ?? true)",
+    WAITING_TEST,
   ),
   bug(
     "an older version of a waiting swap's claim that a pool has is not seen after a start",

@@ -10,7 +10,7 @@ import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
 import { type Needs, needsOf, type Spend, type Unsent, unsentOf } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
-import { isTriedAllTheSame, nextSpend, waitsForLine } from "./waitingSpends.ts";
+import { isEarly, isTriedAllTheSame, nextSpend, waitsForLine } from "./waitingSpends.ts";
 
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
@@ -232,12 +232,14 @@ export class StoredFunds {
     // A cancellation is for its nonce alone.
     if (missed !== null && slot === "cancel") return before;
     const isHopeless = newest ? await this.#isHopeless(newest, showsSecret, coin) : null;
+    // What nobody says keeps it home no longer than its limit, as where its swap runs: who withholds an answer must not keep it here until the taker's lock.
+    const staysHome = showsSecret && (isHopeless ?? isEarly(spend, this.#clock.nowMs()));
     for (const raw of raws) {
       // What nobody has is filled at once; what left may come back.
-      if (isHopeless) coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);
+      if (staysHome || isHopeless) coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);
       else coin.takeBack?.(raw);
     }
-    if (showsSecret && isHopeless) return null;
+    if (staysHome) return null;
     // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
     const isFit = missed === null ? !isHopeless : isHopeless === false;
     if (missed !== null && waitsForLine(spend, coin, this.#clock.nowMs())) return null;

@@ -30,14 +30,15 @@ export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slo
   return now < deadline && now - last >= tryAgainAfter(last, deadline);
 }
 
+/** Whether a claim that nobody has is before its own limit, until which nothing is lost by its staying home. */
+export const isEarly = ({ showsSecret, notAfter }: Spend, nowMs: number): boolean =>
+  showsSecret && notAfter !== null && nowMs <= notAfter * 1_000;
+
 /**
  * Whether a claim that nobody has, and that lost its nonce, would come into no block soon if it was signed anew: whoever read its secret meanwhile would win.
- * Nothing is lost by waiting until its limit.
  */
-export function waitsForLine({ showsSecret, notAfter }: Spend, coin: SwapCoin, nowMs: number): boolean {
-  const isEarly = notAfter !== null && nowMs <= notAfter * 1_000;
-  return showsSecret && isEarly && coin.claimObstacle(null) !== null;
-}
+export const waitsForLine = (spend: Spend, coin: SwapCoin, nowMs: number): boolean =>
+  isEarly(spend, nowMs) && coin.claimObstacle(null) !== null;
 
 /**
  * Another version of a claim, refund or cancellation of a swap that waits for its other coin, where the schedule that all swaps share asks for

@@ -349,6 +349,25 @@ test("a claim that nobody has is not sent while the chain would refuse it: it wo
   expect(await renew?.(coin)).toBe("c1");
 });
 
+test("a claim that nobody has stays home until its limit while nobody says what the chain would do with it, and gives its nonce to its account", async () => {
+  add(SENT);
+  isHopeless = null;
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  const limit = (START + 600) * 1_000;
+  await clock.run({ untilMs: limit });
+  expect([await renew?.(coin), [...givenUp]]).toEqual([null, [["c1", true]]]);
+  // Who withholds the answer must not keep it here until the taker's lock.
+  await clock.advance(30_000);
+  expect([await renew?.(coin), [...givenUp]]).toEqual(["c1", []]);
+});
+
+test("what left goes on while nobody says what the chain would do with it", async () => {
+  add([...SENT, SEEN]);
+  isHopeless = null;
+  await clock.advance(30_000);
+  expect([await renew?.(active.get("ACCOUNT") ?? expect.fail("no coin")), [...givenUp]]).toEqual(["c1", []]);
+});
+
 test("what has missed its nonce is signed anew at the same price once the chain would carry it out, whoever is silent until then", async () => {
   add(SENT);
   hasMissed = true;
