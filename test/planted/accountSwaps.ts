@@ -59,6 +59,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "a waiting claim that nobody has is sent before its limit behind something stuck, and read in a pool",
+    "src/app/swap/storedFunds.ts",
+    "if (!isStuck && !coin.lacksGas?.(last)) return",
+    "if (!coin.lacksGas?.(last)) return",
+    WAITING_TEST,
+  ),
+  bug(
+    "a waiting claim that nobody has is sent before its limit where judging it failed",
+    "src/app/swap/storedFunds.ts",
+    "mayLeave = !hasLeft && isEarly(spend, nowMs) ? null : newest;",
+    "mayLeave = newest;",
+    WAITING_TEST,
+  ),
+  bug(
     "a node that withholds an answer keeps a waiting claim, which the taker may have, here until the taker's lock",
     "src/app/swap/storedFunds.ts",
     "(isHopeless ?? isEarly(spend, this.#clock.nowMs()))",
@@ -361,7 +375,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim that nobody has goes out with less gas than it needs",
     FUNDS,
-    "if (!showsSecret || !last || !coin.lacksGas?.(last)) return",
+    "if (!isStuck && !coin.lacksGas?.(last)) return",
     "return",
     WAITING_TEST,
   ),

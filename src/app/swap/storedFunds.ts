@@ -199,7 +199,8 @@ export class StoredFunds {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return hasLeft ? newest : mayLeave;
       nextMs = nowMs + RENEW_MS;
-      mayLeave = newest;
+      // Nor does it leave early where judging it fails, as while no prices are known.
+      mayLeave = !hasLeft && isEarly(spend, nowMs) ? null : newest;
       try {
         if (hasLeft) await this.#renewals.run(() => this.#noteLeft(uuid, spend, coin));
         else mayLeave = await this.#renewOrGiveUp(uuid, spend, coin);
@@ -245,8 +246,10 @@ export class StoredFunds {
     if (missed !== null && waitsForLine(spend, coin, this.#clock.nowMs())) return null;
     const made = await this.#renewals.run(() => this.#renew(uuid, spend, coin, missed, !isFit));
     const last = made ? fromHex(made.raw) : newest;
-    if (!showsSecret || !last || !coin.lacksGas?.(last)) return made?.txid ?? before;
-    // It would fail with its secret shown. It may be made anew once the account can pay for enough.
+    if (!showsSecret || !last) return made?.txid ?? before;
+    // It would fail with its secret shown, or be read in a pool and wait there. It may be made anew once the account can pay for enough.
+    const isStuck = isEarly(spend, this.#clock.nowMs()) && (coin.spendTooDear() ?? coin.claimObstacle(last)) !== null;
+    if (!isStuck && !coin.lacksGas?.(last)) return made?.txid ?? before;
     for (const raw of [...raws, last]) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
     return null;
   }

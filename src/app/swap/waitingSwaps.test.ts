@@ -49,6 +49,8 @@ let lacking: readonly string[];
 let isShort: boolean;
 /** Why a claim that is signed now would come into no block soon. */
 let obstacle: string | null;
+/** Why none is made at what it costs. */
+let tooDear: string | null;
 /** What a read of the log takes, in steps of the queue of promises: what is stored meanwhile is not in it. */
 let readSteps: number;
 let givenUp: Map<string, boolean>;
@@ -77,6 +79,7 @@ beforeEach(() => {
   lacking = [];
   isShort = false;
   obstacle = null;
+  tooDear = null;
   readSteps = 0;
   givenUp = new Map();
   watched = new Set();
@@ -110,6 +113,7 @@ beforeEach(() => {
     takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
     spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
+    spendTooDear: () => tooDear,
     claimObstacle: () => obstacle,
     lacksGas: (raw: Uint8Array) => lacking.includes(toHex(raw)),
     buildDearer: (former: Uint8Array, fee: bigint, isAnew: boolean) => {
@@ -359,6 +363,39 @@ test("a claim that nobody has stays home until its limit while nobody says what 
   // Who withholds the answer must not keep it here until the taker's lock.
   await clock.advance(30_000);
   expect([await renew?.(coin), [...givenUp]]).toEqual(["c1", []]);
+});
+
+test.each(["obstacle", "tooDear"] as const)(
+  "a claim that nobody has stays home until its limit while it would come into no block soon (%s): the taker would read it in a pool",
+  async (what) => {
+    const say = (why: string | null): void => {
+      if (what === "obstacle") obstacle = why;
+      else tooDear = why;
+    };
+    add(SENT);
+    say("something stuck stands before it");
+    const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+    await clock.advance(30_000);
+    expect([await renew?.(coin), [...givenUp]]).toEqual([null, [["c1", true]]]);
+    say(null);
+    await clock.advance(30_000);
+    expect([await renew?.(coin), [...givenUp]]).toEqual(["c1", []]);
+    say("something stuck stands before it");
+    await clock.run({ untilMs: (START + 600) * 1_000 });
+    expect(await renew?.(coin)).toBeNull();
+    await clock.advance(30_000);
+    expect(await renew?.(coin)).toBe("c1");
+  },
+);
+
+test("nor does it leave before its limit where nobody can tell, as while no prices are known", async () => {
+  add(SENT);
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  const untold = { ...coin, claimObstacle: () => expect.fail("no prices") };
+  await clock.advance(30_000);
+  expect(await renew?.(untold)).toBeNull();
+  await clock.advance(600_000);
+  expect(await renew?.(untold)).toBe("c1");
 });
 
 test("what left goes on while nobody says what the chain would do with it", async () => {
