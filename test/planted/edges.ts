@@ -994,9 +994,9 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "a coin that is just being disabled is enabled once more",
-    "src/app/coin/coinRegistry.ts",
-    "    this.#shelf.passive.add(ticker);\n    this.#shelf.closing.add(ticker);\n",
-    "    this.#shelf.passive.add(ticker);\n",
+    "src/app/coin/coinDisabler.ts",
+    "    shelf.passive.add(ticker);\n    shelf.closing.add(ticker);\n",
+    "    shelf.passive.add(ticker);\n",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

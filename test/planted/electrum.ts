@@ -1676,8 +1676,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a coin that is disabled closes under swaps that have ended and may change yet",
-    "src/app/coin/coinRegistry.ts",
-    "(!used && all.some((one) => this.#isNeeded(one)));",
+    "src/app/coin/coinDisabler.ts",
+    "(!used && all.some((one) => uses.isNeeded(one)));",
     "(!used && all.length === 0);",
     "src/app/coin/coinRegistry.test.ts",
   ),
@@ -1691,14 +1691,14 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for ended swaps is gone where enabling it again is refused",
     "src/app/coin/coinRegistry.ts",
-    "if (before && !this.#shelf.coins.has(ticker) && this.#isNeeded(ticker)) await",
-    "if (before && !this.#shelf.coins.has(ticker) && this.#inUse(ticker, [])) await",
+    "if (before && !this.#shelf.coins.has(ticker) && this.#uses.isNeeded(ticker)) await",
+    "if (before && !this.#shelf.coins.has(ticker) && this.#uses.inUse([ticker])) await",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(
     "a coin that stayed for ended swaps is gone where enabling it again is refused and what it had is away",
     "src/app/coin/coinRegistry.ts",
-    "true, signal, () => this.#isNeeded(entry.ticker));",
+    "true, signal, () => this.#uses.isNeeded(entry.ticker));",
     "true, signal);",
     "src/app/coin/coinRegistry.test.ts",
   ),
@@ -1726,8 +1726,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a platform coin that stayed for tokens whose swaps have ended is not opened anew when it is enabled with them",
     "src/app/coin/coinRegistry.ts",
-    "this.#deps.isWatched(ticker) || tokens.length > 0;",
-    "(this.#deps.isWatched(ticker) && tokens.length === 0);",
+    "this.#uses.isWatched(ticker) || tokens.length > 0;",
+    "(this.#uses.isWatched(ticker) && tokens.length === 0);",
     ASIDE_TEST,
   ),
   bug(
@@ -1739,9 +1739,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a coin that was put aside is closed at a start though its swap has ended only just, and may change yet",
-    "src/app/coin/coinRegistry.ts",
-    "return this.#inUse(ticker, []) !== null || this.#deps.isWatched(ticker);",
-    "return this.#inUse(ticker, []) !== null;",
+    "src/app/coin/coinUses.ts",
+    "return this.inUse([ticker]) !== undefined || this.isWatched(ticker);",
+    "return this.inUse([ticker]) !== undefined;",
     "test/swap/asideUntilSettled.test.ts",
   ),
   bug(
@@ -1810,8 +1810,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were there before go with a platform coin whose others are refused",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#shelf.tokensOf(coin).length > 0 || this.#isNeeded(ticker)) return false;",
-    "if (this.#isNeeded(ticker)) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#uses.isNeeded(ticker)) return false;",
+    "if (this.#uses.isNeeded(ticker)) return false;",
     "test/evm/walletRpc.test.ts",
   ),
   bug(
@@ -1824,7 +1824,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin put aside closes under the swaps that need it",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#shelf.tokensOf(coin).length > 0 || this.#isNeeded(ticker)) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#uses.isNeeded(ticker)) return false;",
     "if (this.#shelf.tokensOf(coin).length > 0) return false;",
     "src/app/coin/coinRegistry.test.ts",
   ),

@@ -6,7 +6,9 @@ import { Aborted } from "../../ports/clock.ts";
 import { withParents } from "../../ports/withParents.ts";
 import type { SwapCoin } from "../swap/swapCoin.ts";
 import { AccountOpener } from "./accountOpener.ts";
+import { CoinDisabler } from "./coinDisabler.ts";
 import { CoinShelf } from "./coinShelf.ts";
+import { CoinUses } from "./coinUses.ts";
 import type { ActiveCoin, CoinRegistryDeps, DisabledCoin, DisableError, EnableError, EnableRequest } from "./enabling.ts";
 import type { EvmCoin } from "./evm/evmCoin.ts";
 import type { EnableTokensError, TokenRequest } from "./evmParts.ts";
@@ -26,6 +28,8 @@ export class CoinRegistry {
   readonly #accounts: AccountOpener;
   readonly #kept: KeptCoins;
   readonly #tokens: TokenCoins;
+  readonly #uses: CoinUses;
+  readonly #disabler: CoinDisabler;
   /** Of the coins of the UTXO family, with the request each goes on with. */
   readonly #chains = new Map<string, { readonly chain: OpenedChain; readonly request: EnableRequest }>();
   readonly #stopping = new AbortController();
@@ -33,10 +37,12 @@ export class CoinRegistry {
   readonly #work = new Set<Promise<unknown>>();
 
   constructor(deps: CoinRegistryDeps) {
-    const { log, entries, usersOf, beforeClose } = deps;
+    const { log, entries, usersOf, beforeClose, cancelOrdersOf } = deps;
     this.#deps = deps;
     this.#shelf = new CoinShelf(deps.prepare);
     this.#accounts = new AccountOpener(deps);
+    this.#uses = new CoinUses(deps);
+    this.#disabler = new CoinDisabler({ shelf: this.#shelf, uses: this.#uses, cancelOrdersOf, take: (coin) => this.#take(coin) });
     const shared = { shelf: this.#shelf, accounts: this.#accounts, log, entries };
     this.#kept = new KeptCoins({ ...shared, usersOf, beforeClose });
     this.#tokens = new TokenCoins({ ...shared, kept: this.#kept, isForEndedAlone: (token) => this.#isForEndedAlone(token) });
@@ -230,7 +236,7 @@ export class CoinRegistry {
     const { signal } = this.#stopping;
     try {
       // What was read so far counts, whatever it was enabled with at first.
-      await this.#open(entry, { ...request, rescan: false }, true, signal, () => this.#isNeeded(entry.ticker));
+      await this.#open(entry, { ...request, rescan: false }, true, signal, () => this.#uses.isNeeded(entry.ticker));
     } catch (error) {
       if (!signal.aborted) this.#deps.log.error("coin_not_kept", { coin: entry.ticker, error });
     }
@@ -243,8 +249,8 @@ export class CoinRegistry {
   #isForEndedAlone(coin: ActiveCoin): boolean {
     const { ticker, family } = coin;
     const tokens = this.#shelf.tokensOf(coin);
-    const isForSwaps = family === "utxo" || this.#deps.isWatched(ticker) || tokens.length > 0;
-    const isAlone = this.#shelf.passive.has(ticker) && this.#inUse(ticker, []) === null;
+    const isForSwaps = family === "utxo" || this.#uses.isWatched(ticker) || tokens.length > 0;
+    const isAlone = this.#shelf.passive.has(ticker) && this.#uses.inUse([ticker]) === undefined;
     return isForSwaps && isAlone && tokens.every((token) => this.#isForEndedAlone(token));
   }
 
@@ -267,7 +273,7 @@ export class CoinRegistry {
       return await this.#open(entry, request, aside, signal);
     } finally {
       // Refused or called off: its swaps go on with what they had.
-      if (before && !this.#shelf.coins.has(ticker) && this.#isNeeded(ticker)) await this.#keepAgain(entry, before);
+      if (before && !this.#shelf.coins.has(ticker) && this.#uses.isNeeded(ticker)) await this.#keepAgain(entry, before);
     }
   }
 
@@ -325,7 +331,7 @@ export class CoinRegistry {
   async closeAside(ticker: string): Promise<boolean> {
     const coin = this.#shelf.coins.get(ticker);
     if (!coin || !this.#shelf.passive.has(ticker) || this.#shelf.closing.has(ticker) || this.#shelf.opening.has(ticker)) return false;
-    if (this.#shelf.tokensOf(coin).length > 0 || this.#isNeeded(ticker)) return false;
+    if (this.#shelf.tokensOf(coin).length > 0 || this.#uses.isNeeded(ticker)) return false;
     await this.#take(coin);
     return true;
   }
@@ -347,39 +353,7 @@ export class CoinRegistry {
 
   /** @param awaited tokens of it that are not there yet, and without it cannot be: what they need it for counts as well, and they go with it */
   async disable(ticker: string, force: boolean, awaited: readonly string[] = []): Promise<Result<DisabledCoin, DisableError>> {
-    const coin = this.wallet(ticker);
-    if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
-    const tokens = this.#shelf.tokensOf(coin);
-    if (tokens.length > 0 && !force) {
-      this.#shelf.passive.add(ticker);
-      return ok({ cancelledOrders: [], passivized: true, tokens: [], kept: [ticker] });
-    }
-    const all = [...awaited, ticker];
-    const [usedNow] = this.#usesOf(all, []);
-    if (usedNow && !force) return err(usedNow);
-    // No new order, no new token and no way back from here on; a swap may still begin before the last order is cancelled.
-    this.#shelf.passive.add(ticker);
-    this.#shelf.closing.add(ticker);
-    let isPassive = false;
-    try {
-      const cancelledOrders: string[] = [];
-      // Those that swaps need stay, and their platform coin with them.
-      for (const token of tokens) {
-        const gone = await this.disable(token.ticker, true);
-        if (gone.ok) cancelledOrders.push(...gone.value.cancelledOrders);
-      }
-      for (const one of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(one)));
-      const [used] = this.#usesOf(all, cancelledOrders);
-      const stay = [...this.#shelf.tokensOf(coin).map((token) => token.ticker), ...awaited.filter((token) => this.#isNeeded(token))];
-      isPassive = (force && (used !== undefined || stay.length > 0)) || (!used && all.some((one) => this.#isNeeded(one)));
-      if (!used && !isPassive) await this.#take(coin);
-      if (used && !force) return err(used);
-      const gone = [...tokens.map((token) => token.ticker), ...awaited];
-      return ok({ cancelledOrders, passivized: isPassive, tokens: gone, kept: isPassive ? [ticker, ...stay] : [] });
-    } finally {
-      this.#shelf.closing.delete(ticker);
-      if (!isPassive) this.#shelf.passive.delete(ticker);
-    }
+    return this.#disabler.disable(ticker, force, awaited);
   }
 
   /**
@@ -387,14 +361,7 @@ export class CoinRegistry {
    * @param tokens those of it that are not there yet either, and without it cannot be
    */
   async disableAwaited(ticker: string, tokens: readonly string[], force: boolean): Promise<Result<DisabledCoin, DisableError>> {
-    const all = [...tokens, ticker];
-    const [used] = this.#usesOf(all, []);
-    if (used && !force) return err(used);
-    const cancelledOrders: string[] = [];
-    for (const coin of all) cancelledOrders.push(...(await this.#deps.cancelOrdersOf(coin)));
-    const isPassive = all.some((coin) => this.#isNeeded(coin));
-    const kept = isPassive ? [ticker, ...tokens.filter((token) => this.#isNeeded(token))] : [];
-    return ok({ cancelledOrders, passivized: isPassive, tokens, kept });
+    return this.#disabler.disableAwaited(ticker, tokens, force);
   }
 
   /** Takes a coin out and closes it. */
@@ -414,21 +381,6 @@ export class CoinRegistry {
   async #close(coin: ActiveCoin): Promise<void> {
     if (coin.family === "utxo") await coin.close();
     else await this.#accounts.close(coin);
-  }
-
-  #usesOf(tickers: readonly string[], cancelledOrders: readonly string[]): readonly (DisableError & { kind: "CoinInUse" })[] {
-    return tickers.flatMap((ticker) => this.#inUse(ticker, cancelledOrders) ?? []);
-  }
-
-  #inUse(ticker: string, cancelledOrders: readonly string[]): (DisableError & { kind: "CoinInUse" }) | null {
-    const { matchingOrders, activeSwaps } = this.#deps.usersOf(ticker);
-    const inUse = matchingOrders.length > 0 || activeSwaps.length > 0;
-    return inUse ? { kind: "CoinInUse", matchingOrders, cancelledOrders, activeSwaps } : null;
-  }
-
-  /** For what goes on, and for swaps that have ended and may change yet: they are looked after only while their coins are there. */
-  #isNeeded(ticker: string): boolean {
-    return this.#inUse(ticker, []) !== null || this.#deps.isWatched(ticker);
   }
 
   /** Ends what is being opened, too. Nothing can be enabled afterwards. */
