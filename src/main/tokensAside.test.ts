@@ -41,15 +41,23 @@ const FOREIGN: NodeHealth = {
   trouble: "it serves another chain",
 };
 
-/** An account chain; `nodes`: what they do when they are asked how many decimal places tokens have, and which chain they serve. */
-function accountChain(nodes: () => Nodes): FakeAccountChain {
+/**
+ * An account chain.
+ * @param nodes what they do when they are asked how many decimal places tokens have, and which chain they serve
+ * @param waiting what is told when they do something else
+ */
+function accountChain(nodes: () => Nodes, waiting: Set<() => void>): FakeAccountChain {
   const chain = new FakeAccountChain();
   for (const byte of [0x11, 0x22]) chain.tokenBalances.set(contractOf(byte), 500n);
   chain.swapContracts = new Set([contractOf(0x24)]);
   const told = chain.tokensDecimals.bind(chain);
   const tokensDecimals: AccountChain["tokensDecimals"] = async (tokens, until) => {
     if (nodes() === "are away") return err({ kind: "Unreachable", message: "no node answers" });
-    if (nodes() === "are silent") await new Promise((_, reject) => until?.addEventListener("abort", () => reject(new Aborted())));
+    if (nodes() === "are silent")
+      await new Promise<void>((resolve, reject) => {
+        waiting.add(resolve);
+        until?.addEventListener("abort", () => reject(new Aborted()));
+      });
     return nodes() === "give other decimals" ? ok(tokens.map(() => ok(18))) : told(tokens);
   };
   const shown = chain.status.bind(chain);
@@ -63,7 +71,8 @@ function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
   const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
   const seal = new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1));
   let nodes: Nodes = "answer";
-  const openChain = async () => ok(accountChain(() => nodes));
+  const waiting = new Set<() => void>();
+  const openChain = async () => ok(accountChain(() => nodes, waiting));
   const swapsOf = (ticker: string) => (swaps.has(ticker) ? ["a swap"] : []);
   const run = async (begin: Nodes = "answer") => {
     nodes = begin;
@@ -87,6 +96,7 @@ function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
     };
     const show = (now: Nodes): void => {
       nodes = now;
+      for (const goOn of waiting) goOn();
     };
     return { api: coinsApi(coins, last), there, end, heal, nodes: show };
   };
@@ -299,5 +309,49 @@ test.each([
   await now.end();
   now = await run();
   expect(now.there()).toBe("(ETH)");
+  await now.end();
+});
+
+test.each(["whose tokens have gone since", "whose swap has ended for good since"])(
+  "a platform coin that stayed, and %s, goes by what it is enabled with anew",
+  async (why) => {
+    const swaps = new Set(["ETH"]);
+    const { first, request } = node(swaps);
+    const now = await first();
+    const isForTokens = why === "whose tokens have gone since";
+    if (isForTokens) swaps.clear();
+    expect(await now.api.disable("ETH", !isForTokens)).toMatchObject(ok({ passivized: true }));
+    if (isForTokens) for (const token of ["USED", "IDLE"]) expect(await now.api.disable(token, false)).toMatchObject({ ok: true });
+    swaps.clear();
+    expect(now.there()).toBe("(ETH)");
+    const done = await now.api.enable({ ...request("ETH"), requiredConfirmations: 9 }, signal);
+    expect([done.ok && done.value.settings.confirmations, now.there()]).toEqual([9, "ETH"]);
+    await now.end();
+  },
+);
+
+test("a token that stayed for a swap that has ended for good since goes by what it is enabled with anew", async () => {
+  const swaps = new Set(["USED"]);
+  const { first } = node(swaps);
+  const now = await first();
+  await now.api.disable("USED", true);
+  swaps.clear();
+  const done = await now.api.enableTokens("ETH", [{ ticker: "USED", requiredConfirmations: 7 }], signal);
+  expect([done.ok && done.value[0]?.settings.confirmations, now.there()]).toEqual([7, "ETH USED IDLE"]);
+  await now.end();
+});
+
+test("a platform coin that is enabled while another client enables it with tokens stays as it is, and they come to stand beside it", async () => {
+  const { run, request } = node(new Set());
+  const now = await run();
+  now.nodes("are silent");
+  const withTokens = now.api.enableWithTokens(request("ETH"), [{ ticker: "USED", requiredConfirmations: undefined }], signal);
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  expect(now.there()).toBe("(ETH)");
+  expect(await now.api.enable(request("ETH"), signal)).toMatchObject({ ok: true });
+  expect(now.there()).toBe("ETH");
+  now.nodes("answer");
+  expect((await withTokens).ok).toBe(true);
+  expect(now.there()).toBe("ETH USED");
   await now.end();
 });

@@ -5,7 +5,7 @@ import type { ScanProgress } from "../../ports/chain.ts";
 import { Aborted } from "../../ports/clock.ts";
 import { withParents } from "../../ports/withParents.ts";
 import type { SwapCoin } from "../swap/swapCoin.ts";
-import { AccountOpener } from "./accountOpener.ts";
+import { AccountOpener, platformOf } from "./accountOpener.ts";
 import { CoinDisabler } from "./coinDisabler.ts";
 import { CoinShelf } from "./coinShelf.ts";
 import { CoinUses } from "./coinUses.ts";
@@ -45,7 +45,7 @@ export class CoinRegistry {
     this.#disabler = new CoinDisabler({ shelf: this.#shelf, uses: this.#uses, cancelOrdersOf, take: (coin) => this.#take(coin) });
     const shared = { shelf: this.#shelf, accounts: this.#accounts, log, entries };
     this.#kept = new KeptCoins({ ...shared, usersOf, beforeClose });
-    this.#tokens = new TokenCoins({ ...shared, kept: this.#kept, isForEndedAlone: (token) => this.#isForEndedAlone(token) });
+    this.#tokens = new TokenCoins({ ...shared, kept: this.#kept, isIdleAside: (token) => this.#isIdleAside(token) });
   }
 
   entry(ticker: string): CoinEntry | undefined {
@@ -89,7 +89,7 @@ export class CoinRegistry {
     const back = this.#shelf.coins.get(ticker);
     const before = this.#shelf.unseen.get(ticker);
     if (back?.family === "account") {
-      const isAnew = before !== undefined || this.#isForEndedAlone(back);
+      const isAnew = before !== undefined || this.#isIdleAside(back);
       this.#shelf.opening.set(ticker, null);
       return this.#noted(
         [ticker],
@@ -98,7 +98,7 @@ export class CoinRegistry {
         ),
       );
     }
-    if (back && !before && !aside && this.#isForEndedAlone(back)) {
+    if (back && !before && !aside && this.#isIdleAside(back)) {
       this.#shelf.opening.set(ticker, null);
       const had = this.#chains.get(ticker)?.request;
       return this.#noted(
@@ -243,15 +243,17 @@ export class CoinRegistry {
   }
 
   /**
-   * Whether it was put aside for swaps and none goes on: those that have ended and may change yet can do without it for a while. A platform coin
-   * may have been put aside for tokens: then whether these were.
+   * Whether it was put aside and nothing that goes on needs it: swaps that have ended and may change yet can do without it for a while. Of a platform
+   * coin whether its tokens were put aside as well, and none is just being opened beside it.
    */
-  #isForEndedAlone(coin: ActiveCoin): boolean {
-    const { ticker, family } = coin;
-    const tokens = this.#shelf.tokensOf(coin);
-    const isForSwaps = family === "utxo" || this.#uses.isWatched(ticker) || tokens.length > 0;
-    const isAlone = this.#shelf.passive.has(ticker) && this.#uses.inUse([ticker]) === undefined;
-    return isForSwaps && isAlone && tokens.every((token) => this.#isForEndedAlone(token));
+  #isIdleAside(coin: ActiveCoin): boolean {
+    const { ticker } = coin;
+    const isBesideIt = (other: string): boolean => {
+      const entry = this.#deps.entries.get(other);
+      return entry !== undefined && platformOf(entry) === ticker;
+    };
+    if (!this.#shelf.passive.has(ticker) || this.#uses.inUse([ticker]) || [...this.#shelf.opening.keys()].some(isBesideIt)) return false;
+    return this.#shelf.tokensOf(coin).every((token) => this.#isIdleAside(token));
   }
 
   /**

@@ -19,13 +19,8 @@ export class CoinUses {
     return undefined;
   }
 
-  /** Whether swaps of it are looked after, also such as have ended and may change yet. */
-  isWatched(ticker: string): boolean {
-    return this.#deps.isWatched(ticker);
-  }
-
   /** For what goes on, and for swaps that have ended and may change yet: they are looked after only while their coins are there. */
   isNeeded(ticker: string): boolean {
-    return this.inUse([ticker]) !== undefined || this.isWatched(ticker);
+    return this.inUse([ticker]) !== undefined || this.#deps.isWatched(ticker);
   }
 }

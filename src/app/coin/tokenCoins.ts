@@ -16,8 +16,8 @@ export type TokenCoinsDeps = {
   readonly kept: Pick<KeptCoins, "keepTokens" | "replace">;
   readonly entries: ReadonlyMap<string, CoinEntry>;
   readonly log: Log;
-  /** Whether a token was put aside for swaps of which none goes on. Enabled again it is opened anew, and takes the place of what was kept. */
-  readonly isForEndedAlone: (token: EvmCoin) => boolean;
+  /** Whether a token was put aside and no swap that goes on needs it. Enabled again it is opened anew, and takes the place of what was kept. */
+  readonly isIdleAside: (token: EvmCoin) => boolean;
 };
 
 type Opened = Result<readonly EvmCoin[], EnableTokensError>;
@@ -56,7 +56,7 @@ export class TokenCoins {
 
   #placeOf(ticker: string): EvmCoin | "taken" | null {
     const place = this.#deps.shelf.placeOf(ticker);
-    return place === null || place === "taken" || !this.#deps.isForEndedAlone(place) ? place : null;
+    return place === null || place === "taken" || !this.#deps.isIdleAside(place) ? place : null;
   }
 
   async #openAll(
