@@ -3,7 +3,7 @@ import { createDaemonClient, type DaemonClient, type DaemonEndpoint } from "../a
 import { daemonConfSentence, readDaemonConf } from "../adapters/jsonRpc/daemonConf.ts";
 import { parseDaemonUrl } from "../adapters/jsonRpc/daemonUrl.ts";
 import { createLateClient } from "../adapters/jsonRpc/lateClient.ts";
-import { firstBlockOf, openChainStore } from "../adapters/sqlite/chainStore.ts";
+import { firstBlockOf } from "../adapters/sqlite/chainStore.ts";
 import { daemonTrouble } from "../adapters/utxoRpc/daemonTrouble.ts";
 import { openUtxoRpcChain } from "../adapters/utxoRpc/utxoRpcChain.ts";
 import type { ChainSource, DaemonAddress, OpenChainError, UtxoEnableError } from "../app/coin/utxoOpener.ts";
@@ -11,11 +11,12 @@ import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import type { UtxoChainWithHistory } from "../ports/chain.ts";
+import type { ChainStore } from "../ports/chainStore.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { SqlDatabase } from "../ports/sql.ts";
 
-export type DaemonChainDeps = { readonly clock: Clock; readonly log: Log; readonly db: SqlDatabase };
+export type DaemonChainDeps = { readonly clock: Clock; readonly log: Log };
 
 type DaemonSource = Extract<ChainSource, { readonly kind: "daemon" }>;
 
@@ -63,11 +64,15 @@ async function loginOf(entry: CoinEntry): Promise<Result<DaemonEndpoint, string>
   return found.ok ? found : err(found.error.reason);
 }
 
-/** Whether a coin that is open could be opened over a daemon instead. */
+/**
+ * Whether a coin that is open could be opened over a daemon instead.
+ * @param rescan its index is to be forgotten: also over one of another chain than that was built from
+ */
 export async function tryDaemon(
   entry: CoinEntry,
   { address }: DaemonSource,
-  { clock, db }: DaemonChainDeps,
+  rescan: boolean,
+  { clock, db }: DaemonChainDeps & { readonly db: SqlDatabase },
   signal: AbortSignal,
 ): Promise<Result<undefined, UtxoEnableError>> {
   const { ticker } = entry;
@@ -75,7 +80,7 @@ export async function tryDaemon(
   if (!endpoint.ok) return endpoint;
   const client = createDaemonClient(endpoint.value, clock);
   try {
-    const message = await daemonTrouble(ticker, client, clock, await firstBlockOf(db, ticker), signal);
+    const message = await daemonTrouble(ticker, client, clock, rescan ? null : await firstBlockOf(db, ticker), signal);
     return message === null ? ok(undefined) : err({ kind: "DaemonFailed", coin: ticker, message });
   } finally {
     client.close();
@@ -87,7 +92,7 @@ export async function openDaemonChain(
   entry: CoinEntry,
   kind: UtxoKind,
   { address, mayComeLater }: DaemonSource,
-  deps: DaemonChainDeps,
+  deps: DaemonChainDeps & { readonly store: ChainStore },
 ): Promise<Result<UtxoChainWithHistory, OpenChainError>> {
   const endpoint = await endpointOf(entry, address);
   if (!endpoint.ok && !(mayComeLater && endpoint.error.kind === "DaemonConfig")) return endpoint;
@@ -102,7 +107,7 @@ export async function openDaemonChain(
     ticker: entry.ticker,
     format: kind.template.format,
     rpc: client,
-    store: openChainStore(deps.db, entry.ticker),
+    store: deps.store,
     clock: deps.clock,
     log: deps.log,
     options: {

@@ -5,7 +5,7 @@ import { quietLog } from "../../test/fakes/quietLog.ts";
 import { ServerCredit } from "../adapters/electrum/serverCredit.ts";
 import { newKeyPem, selfSignedCertificate } from "../adapters/httpServer/selfSigned.ts";
 import { createCertificatePins, PIN_SCHEMA } from "../adapters/sqlite/certificatePins.ts";
-import { CHAIN_SCHEMA } from "../adapters/sqlite/chainStore.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { seededRng } from "../adapters/virtualClock/seededRng.ts";
@@ -32,7 +32,7 @@ test("an open chain goes on with other servers, and with those it had where the 
   if (!entry.ok || !kind?.ok) return expect.fail("not a coin");
   const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
   const clock = new VirtualClock();
-  const deps = { clock, rng: seededRng(1), log: quietLog, db, credit: new ServerCredit() };
+  const deps = { clock, rng: seededRng(1), log: quietLog, db, credit: new ServerCredit(), store: openChainStore(db, entry.value.ticker) };
   const opened = await openElectrum(entry.value, kind.value, at("127.0.0.1:1"), deps);
   if (!opened.ok) return expect.fail(opened.error.kind);
   const chain = opened.value;
@@ -60,7 +60,7 @@ test("a server whose certificate changed is used again once the new one is named
   const url = `127.0.0.1:${await listener.listen()}`;
   const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
   await createCertificatePins(db).set(url, `key ${"ab".repeat(32)}`);
-  const deps = { clock, rng: seededRng(2), log: quietLog, db, credit: new ServerCredit() };
+  const deps = { clock, rng: seededRng(2), log: quietLog, db, credit: new ServerCredit(), store: openChainStore(db, entry.value.ticker) };
   const servers = (accept: object): ElectrumServers => ({
     servers: [{ url, protocol: "SSL", anyCertificate: false, timeoutSec: 5, ...accept }],
     ...{ minConnected: undefined, maxConnected: undefined },
@@ -100,7 +100,14 @@ test.each([
   const kind = entry.ok ? utxoKind(entry.value) : null;
   if (!entry.ok || !kind?.ok) return expect.fail("not a coin");
   const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
-  const deps = { clock: new VirtualClock(), rng: seededRng(1), log: quietLog, db, credit: new ServerCredit() };
+  const deps = {
+    clock: new VirtualClock(),
+    rng: seededRng(1),
+    log: quietLog,
+    db,
+    credit: new ServerCredit(),
+    store: openChainStore(db, entry.value.ticker),
+  };
   const opened = await openElectrum(entry.value, kind.value, at("127.0.0.1:1"), deps);
   expect(opened).toMatchObject({ ok: false, error: { kind: "BadServers", reason: expect.stringMatching(said) } });
 });

@@ -4,12 +4,12 @@ import { electrumEndpoint } from "../adapters/electrum/electrumEndpoint.ts";
 import { parseServerUrl, serverName } from "../adapters/electrum/serverAddress.ts";
 import type { ServerCredit } from "../adapters/electrum/serverCredit.ts";
 import { createCertificatePins } from "../adapters/sqlite/certificatePins.ts";
-import { openChainStore } from "../adapters/sqlite/chainStore.ts";
 import type { ElectrumServers, OpenChainError, OpenedChain } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { headerRulesOf, type UnsupportedHeaders } from "../core/proof/headerRules.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
+import type { ChainStore } from "../ports/chainStore.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ElectrumEndpoint } from "../ports/electrum.ts";
 import type { Log } from "../ports/log.ts";
@@ -19,7 +19,7 @@ import type { SqlDatabase } from "../ports/sql.ts";
 export type ElectrumChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log; readonly db: SqlDatabase };
 
 /** `credit`: what the servers of all coins may make the node hold. */
-export type ElectrumOpenerDeps = ElectrumChainDeps & { readonly credit: ServerCredit };
+export type ElectrumOpenerDeps = ElectrumChainDeps & { readonly credit: ServerCredit; readonly store: ChainStore };
 
 /** Opens the index of a coin over Electrum servers. */
 export async function openElectrum(
@@ -28,7 +28,7 @@ export async function openElectrum(
   servers: ElectrumServers,
   deps: ElectrumOpenerDeps,
 ): Promise<Result<OpenedChain, OpenChainError>> {
-  const { clock, log, db, credit } = deps;
+  const { clock, log, store, credit } = deps;
   const headerRules = headerRulesOf(entry, kind);
   if (!headerRules.ok) return err({ kind: "BadServers", reason: uselessFor(entry.ticker, headerRules.error) });
   const choice = choiceOf(servers, deps);
@@ -39,7 +39,7 @@ export async function openElectrum(
     format: kind.template.format,
     headerRules: headerRules.value,
     servers: endpoints,
-    store: openChainStore(db, entry.ticker),
+    store,
     clock,
     log,
     credit,

@@ -1649,9 +1649,23 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for its swaps is enabled with a daemon that refuses the password, which the next start goes on with",
     "src/app/coin/coinRegistry.ts",
-    "return (await there?.chain.tryOther?.(plan.value.source, signal)) ?? ok(undefined);",
+    "return (await this.#chains.get(entry.ticker)?.chain.tryOther?.(plan.value.source, rescan, signal)) ?? ok(undefined);",
     "return ok(undefined);",
     "src/main/otherDaemon.test.ts",
+  ),
+  bug(
+    "a coin that stayed for ended swaps is closed, and opened again, by a request that no backend need be asked to refuse",
+    "src/app/coin/coinRegistry.ts",
+    "return tried.ok ? this.#openInstead(",
+    "return tried.ok || tried ? this.#openInstead(",
+    "src/main/rescan.test.ts",
+  ),
+  bug(
+    "a coin that stayed for ended swaps is not scanned anew over a daemon of another chain",
+    "src/main/openDaemonChain.ts",
+    "rescan ? null : await firstBlockOf(db, ticker)",
+    "await firstBlockOf(db, ticker)",
+    "src/main/rescan.test.ts",
   ),
   bug(
     "a coin that stayed for its swaps is enabled as what it is not, and no start opens it so",
@@ -1684,9 +1698,31 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for ended swaps is not scanned anew, nor goes over to another daemon, when it is enabled again",
     "src/app/coin/coinRegistry.ts",
-    "if (back && !before && !aside && this.#isIdleAside(back)) {",
-    "if (back && before && !aside && this.#isIdleAside(back)) {",
+    "return isIdle && !aside ? this.#openAnew(",
+    "return isIdle && aside ? this.#openAnew(",
     "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "the index of a coin that is to be scanned anew is forgotten before any backend has shown anything",
+    "src/adapters/sqlite/rescanStore.ts",
+    "async load(): Promise<ChainSnapshot> {",
+    "async load(): Promise<ChainSnapshot> {\n      await forgetAnd([]);",
+    "src/adapters/sqlite/rescanStore.test.ts",
+    "src/main/rescan.test.ts",
+  ),
+  bug(
+    "what a client asks to be watched makes an index that is to be scanned anew forgotten though its backend is away",
+    "src/adapters/sqlite/rescanStore.ts",
+    "else if (isOfWatchesAlone(delta)) waiting.push(delta);",
+    "else if (delta.unwatch) waiting.push(delta);",
+    "src/adapters/sqlite/rescanStore.test.ts",
+  ),
+  bug(
+    "a coin that is to be scanned anew goes on with the index it had",
+    "src/main/chainOpener.ts",
+    "(rescan ? openRescanStore : openChainStore)(",
+    "(rescan && deps.db === null ? openRescanStore : openChainStore)(",
+    "src/main/rescan.test.ts",
   ),
   bug(
     "a coin that stayed for ended swaps is gone where enabling it again is refused",
@@ -1705,8 +1741,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "an account coin that stayed for ended swaps is gone where enabling it again is refused",
     "src/app/coin/coinRegistry.ts",
-    "isAnew ? this.#openAgain(entry, back, request, aside, s)",
-    "isAnew ? this.#take(back).then(() => this.#open(entry, request, aside, s))",
+    "isIdle ? this.#openAgain(entry, back, request, aside, s)",
+    "isIdle ? this.#take(back).then(() => this.#open(entry, request, aside, s))",
     "src/main/tokensAside.test.ts",
   ),
   bug(
@@ -1719,8 +1755,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a platform coin that stayed for ended swaps is not opened anew when it is enabled with tokens",
     "src/app/coin/coinRegistry.ts",
-    "before !== undefined || this.#isIdleAside(back);",
-    "before !== undefined || (!aside && this.#isIdleAside(back));",
+    "return before !== undefined || isIdle ?",
+    "return before !== undefined || (!aside && isIdle) ?",
     ASIDE_TEST,
   ),
   bug(

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import type { SqlStatement } from "../../ports/sql.ts";
-import { CHAIN_SCHEMA, forgetChain, openChainStore } from "./chainStore.ts";
+import { CHAIN_SCHEMA, openChainStore } from "./chainStore.ts";
 import { openInlineDatabase } from "./inlineDatabase.ts";
 
 const id = (n: number): string => n.toString(16).padStart(64, "0");
@@ -72,26 +72,6 @@ test("a reset keeps the watches and starts each again", async () => {
     outputs: [],
     spends: [],
   });
-});
-
-test("a forgotten chain has no first block and no facts; its watches begin anew, and other coins keep theirs", async () => {
-  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
-  for (const ticker of ["AAA", "BBB"]) {
-    const store = openChainStore(db, ticker);
-    await store.setGenesis(id(7));
-    await store.commit(PAYMENT);
-  }
-  const other = await openChainStore(db, "BBB").load();
-  await forgetChain(db, "AAA");
-  expect(await openChainStore(db, "AAA").load()).toEqual({
-    genesis: null,
-    headers: [],
-    watches: (PAYMENT.watches ?? []).map((w) => ({ ...w, nextHeight: w.fromHeight })),
-    txs: [],
-    outputs: [],
-    spends: [],
-  });
-  expect(await openChainStore(db, "BBB").load()).toEqual(other);
 });
 
 test("what is no longer watched goes with what nothing else holds, and nothing else goes", async () => {

@@ -106,48 +106,43 @@ function rowToWatch(row: SqlRow): StoredWatch {
   return { kind, key: text(row, "key"), fromHeight: int(row, "from_height"), nextHeight: intOrNull(row, "next_height") };
 }
 
-/** Forgets what is known of one coin's chain, its first block too. What was watched is watched again from its height. */
-export async function forgetChain(db: SqlDatabase, ticker: string): Promise<void> {
-  const facts = deltaToStatements(ticker, { reset: true });
-  await db.write([...facts, { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] }]);
-}
-
 /** The first block of a coin's chain, by which it is told from others; null: it was not seen yet. */
 export async function firstBlockOf(db: SqlDatabase, ticker: string): Promise<string | null> {
   const [meta] = await db.read("SELECT genesis FROM chain_meta WHERE ticker = ?", [ticker]);
   return meta === undefined ? null : text(meta, "genesis");
 }
 
+/** Reads the rows of one coin page by page; `order` lists the key columns of their table. */
+async function readAll<T>(db: SqlDatabase, ticker: string, sql: string, order: readonly string[], parse: (row: SqlRow) => T): Promise<T[]> {
+  const rows: T[] = [];
+  const after = `(${order.join(", ")}) > (${order.map(() => "?").join(", ")})`;
+  const tail = `ORDER BY ${order.join(", ")} LIMIT ${PAGE_ROWS}`;
+  let page = await db.read(`${sql} ${tail}`, [ticker]);
+  while (page.length > 0) {
+    for (const row of page) rows.push(parse(row));
+    const last = page.at(-1);
+    if (page.length < PAGE_ROWS || last === undefined) break;
+    page = await db.read(`${sql} AND ${after} ${tail}`, [ticker, ...order.map((column): SqlValue => last[column] ?? null)]);
+  }
+  return rows;
+}
+
+/** What is watched of one coin. */
+export const loadWatches = (db: SqlDatabase, ticker: string): Promise<StoredWatch[]> =>
+  readAll(db, ticker, "SELECT kind, key, from_height, next_height FROM chain_watch WHERE ticker = ?", ["kind", "key"], rowToWatch);
+
 /** The index of one coin in the node's database. Tables: `CHAIN_SCHEMA`, shared by all coins, rows apart by ticker. */
 export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
-  /** Reads a whole table page by page; `order` lists its key columns. */
-  async function readAll<T>(sql: string, order: readonly string[], parse: (row: SqlRow) => T): Promise<T[]> {
-    const rows: T[] = [];
-    const after = `(${order.join(", ")}) > (${order.map(() => "?").join(", ")})`;
-    const tail = `ORDER BY ${order.join(", ")} LIMIT ${PAGE_ROWS}`;
-    let page = await db.read(`${sql} ${tail}`, [ticker]);
-    while (page.length > 0) {
-      for (const row of page) rows.push(parse(row));
-      const last = page.at(-1);
-      if (page.length < PAGE_ROWS || last === undefined) break;
-      page = await db.read(`${sql} AND ${after} ${tail}`, [ticker, ...order.map((column): SqlValue => last[column] ?? null)]);
-    }
-    return rows;
-  }
-
+  const all = <T>(sql: string, order: readonly string[], parse: (row: SqlRow) => T): Promise<T[]> => readAll(db, ticker, sql, order, parse);
   return {
     async load(): Promise<ChainSnapshot> {
       return {
         genesis: await firstBlockOf(db, ticker),
-        headers: await readAll("SELECT height, hash, prev_hash, time_sec FROM chain_header WHERE ticker = ?", ["height"], rowToHeader),
-        watches: await readAll("SELECT kind, key, from_height, next_height FROM chain_watch WHERE ticker = ?", ["kind", "key"], rowToWatch),
-        txs: await readAll("SELECT txid, raw, height, block_hash, seen_at_ms FROM chain_tx WHERE ticker = ?", ["txid"], rowToTx),
-        outputs: await readAll(
-          "SELECT txid, vout, value, script, coinbase FROM chain_output WHERE ticker = ?",
-          ["txid", "vout"],
-          rowToOutput,
-        ),
-        spends: await readAll("SELECT txid, vout, spender FROM chain_spend WHERE ticker = ?", ["txid", "vout", "spender"], rowToSpend),
+        headers: await all("SELECT height, hash, prev_hash, time_sec FROM chain_header WHERE ticker = ?", ["height"], rowToHeader),
+        watches: await loadWatches(db, ticker),
+        txs: await all("SELECT txid, raw, height, block_hash, seen_at_ms FROM chain_tx WHERE ticker = ?", ["txid"], rowToTx),
+        outputs: await all("SELECT txid, vout, value, script, coinbase FROM chain_output WHERE ticker = ?", ["txid", "vout"], rowToOutput),
+        spends: await all("SELECT txid, vout, spender FROM chain_spend WHERE ticker = ?", ["txid", "vout", "spender"], rowToSpend),
       };
     },
 

@@ -87,42 +87,27 @@ export class CoinRegistry {
     if (!(entry?.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
     if (!entry) return err({ kind: "ProtocolMissing", coin: ticker });
     const back = this.#shelf.coins.get(ticker);
-    const before = this.#shelf.unseen.get(ticker);
-    if (back?.family === "account") {
-      const isAnew = before !== undefined || this.#isIdleAside(back);
-      this.#shelf.opening.set(ticker, null);
-      return this.#noted(
-        [ticker],
-        withParents([signal, this.#stopping.signal], (s) =>
-          isAnew ? this.#openAgain(entry, back, request, aside, s) : this.#reopen(back, request, aside, s),
-        ),
-      );
-    }
-    if (back && !before && !aside && this.#isIdleAside(back)) {
-      this.#shelf.opening.set(ticker, null);
-      const had = this.#chains.get(ticker)?.request;
-      return this.#noted(
-        [ticker],
-        withParents([signal, this.#stopping.signal], (s) => this.#openInstead(entry, back, had, request, false, s)),
-      );
-    }
-    if (back && before) {
-      this.#shelf.opening.set(ticker, back.chain);
-      return this.#noted(
-        [ticker],
-        withParents([signal, this.#stopping.signal], (s) => this.#lookAgain(entry, back, before, request, aside, s)),
-      );
-    }
-    if (back) {
-      this.#shelf.opening.set(ticker, back.chain);
-      return this.#noted(
-        [ticker],
-        withParents([signal, this.#stopping.signal], (s) => this.#takeBack(entry, back, request, aside, s)),
-      );
-    }
-    this.#shelf.opening.set(ticker, null);
-    const opening = withParents([signal, this.#stopping.signal], (s) => this.#open(entry, request, aside, s));
+    this.#shelf.opening.set(ticker, back?.family === "utxo" ? back.chain : null);
+    const opening = withParents([signal, this.#stopping.signal], (s) =>
+      back ? this.#enableAgain(entry, back, request, aside, s) : this.#open(entry, request, aside, s),
+    );
     return this.#noted([ticker], opening);
+  }
+
+  /** What stayed for swaps or tokens is there already. */
+  #enableAgain(
+    entry: CoinEntry,
+    back: ActiveCoin,
+    request: EnableRequest,
+    aside: boolean,
+    s: AbortSignal,
+  ): Promise<Result<ActiveCoin, EnableError>> {
+    const before = this.#shelf.unseen.get(entry.ticker);
+    const isIdle = this.#isIdleAside(back);
+    if (back.family === "account")
+      return before !== undefined || isIdle ? this.#openAgain(entry, back, request, aside, s) : this.#reopen(back, request, aside, s);
+    if (before) return this.#lookAgain(entry, back, before, request, aside, s);
+    return isIdle && !aside ? this.#openAnew(entry, back, request, s) : this.#takeBack(entry, back, request, aside, s);
   }
 
   /** What is opened is known as such until it is done, and `close` waits for it. */
@@ -256,6 +241,12 @@ export class CoinRegistry {
     return this.#shelf.tokensOf(coin).every((token) => this.#isIdleAside(token));
   }
 
+  /** A coin that was put aside, and that nothing needs which goes on: what can be told to be of no use before it is closed leaves it as it is. */
+  async #openAnew(entry: CoinEntry, back: UtxoCoin, request: EnableRequest, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+    const tried = await this.#try(entry, request, request.rescan ?? false, signal);
+    return tried.ok ? this.#openInstead(entry, back, this.#chains.get(entry.ticker)?.request, request, false, signal) : tried;
+  }
+
   /**
    * All of the request counts, as of one for a coin that is not there: whoever disabled it may want it over another backend, or scanned anew.
    * An index has one writer, so what was there is closed first.
@@ -296,15 +287,19 @@ export class CoinRegistry {
    * before anybody remembers it: with a daemon that refuses the password its swaps would stand still from then on.
    */
   async #useServers(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<undefined, EnableError>> {
+    const tried = await this.#try(entry, request, false, signal);
     const there = this.#chains.get(request.coin);
+    if (!tried.ok || !request.electrum || !there?.chain.useServers) return tried;
+    const used = there.chain.useServers(request.electrum);
+    if (used.ok) this.#chains.set(request.coin, { ...there, request });
+    return used;
+  }
+
+  /** Whether a coin that is there could be opened by a request, as far as that can be told while it is. */
+  async #try(entry: CoinEntry, request: EnableRequest, rescan: boolean, signal: AbortSignal): Promise<Result<undefined, EnableError>> {
     const plan = planOf(this.#deps, entry, request, false);
     if (!plan.ok) return plan;
-    if (request.electrum && there?.chain.useServers) {
-      const used = there.chain.useServers(request.electrum);
-      if (used.ok) this.#chains.set(request.coin, { ...there, request });
-      return used;
-    }
-    return (await there?.chain.tryOther?.(plan.value.source, signal)) ?? ok(undefined);
+    return (await this.#chains.get(entry.ticker)?.chain.tryOther?.(plan.value.source, rescan, signal)) ?? ok(undefined);
   }
 
   /** Nothing that needed it may be left by now. */

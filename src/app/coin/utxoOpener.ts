@@ -57,14 +57,14 @@ export type OpenChainError =
 /**
  * `useServers`: goes on with other Electrum servers; refused, nothing changes. Absent with a daemon.
  * `tryOther`: why the coin could not be opened with what the next start is to open it with. A daemon is asked, within seconds; of servers
- * only their addresses are looked at. Absent: it is not known.
+ * only their addresses are looked at. Where its index is to be forgotten (`rescan`) it may be of another chain than that. Absent: it is not known.
  */
 export type OpenedChain = UtxoChainWithHistory & {
   readonly useServers?: (servers: ElectrumServers) => Result<undefined, OpenChainError>;
-  readonly tryOther?: (source: ChainSource, signal: AbortSignal) => Promise<Result<undefined, UtxoEnableError>>;
+  readonly tryOther?: (source: ChainSource, rescan: boolean, signal: AbortSignal) => Promise<Result<undefined, UtxoEnableError>>;
 };
 
-/** `rescan`: the stored index is forgotten first. */
+/** `rescan`: the stored index counts for nothing, and is forgotten with the first that the backend shows. */
 export type OpenChain = (
   entry: CoinEntry,
   kind: UtxoKind,
@@ -101,7 +101,7 @@ export type UtxoEnable = {
   /** The address below the coin's account that the coin is to use; absent: the first. */
   readonly hdAddress?: HdAddressId | undefined;
   readonly birthdayHeight: number | undefined;
-  /** Forget the index of this coin first: it was built from another chain, or is doubted. */
+  /** Forget the index of this coin: it was built from another chain, or is doubted. */
   readonly rescan?: boolean;
 };
 
