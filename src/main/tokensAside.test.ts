@@ -72,7 +72,12 @@ function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
   const seal = new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1));
   let nodes: Nodes = "answer";
   const waiting = new Set<() => void>();
-  const openChain = async () => ok(accountChain(() => nodes, waiting));
+  const chains: FakeAccountChain[] = [];
+  const openChain = async () => {
+    const chain = accountChain(() => nodes, waiting);
+    chains.push(chain);
+    return ok(chain);
+  };
   const swapsOf = (ticker: string) => (swaps.has(ticker) ? ["a swap"] : []);
   const run = async (begin: Nodes = "answer") => {
     nodes = begin;
@@ -113,7 +118,7 @@ function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
     expect((await begun.api.enableTokens("ETH", tokens, signal)).ok).toBe(true);
     return begun;
   };
-  return { first, run, request };
+  return { first, run, request, chains };
 }
 
 test("a token that is disabled by force while swaps need it comes back for them after a start, and is forgotten once they have ended", async () => {
@@ -355,3 +360,21 @@ test("a platform coin that is enabled while another client enables it with token
   expect(now.there()).toBe("ETH USED");
   await now.end();
 });
+
+test.each([
+  ["that has ended", new Set<string>(), new Set(["ETH"])],
+  ["that goes on", new Set(["ETH"]), new Set<string>()],
+])(
+  "a platform coin that stayed for a swap %s keeps its nodes where those it is enabled with do not have its contract",
+  async (_, swaps, ended) => {
+    const { first, request, chains } = node(swaps, ended);
+    const now = await first();
+    await now.api.disable("ETH", true);
+    const others = { urls: ["http://127.0.0.1:8546"], swapContract: NO_CONTRACT_AT };
+    expect(await now.api.enable(request("ETH", others), signal)).toMatchObject(err({ kind: "ChainMismatch", coin: "ETH" }));
+    expect(chains.flatMap(({ used }) => used)).toEqual([]);
+    expect(await now.api.enable(request("ETH", { urls: others.urls }), signal)).toMatchObject({ ok: true });
+    expect(chains.flatMap(({ used }) => used)).toEqual([others.urls]);
+    await now.end();
+  },
+);

@@ -631,8 +631,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a request for a token puts its nodes in the place of its platform coin's",
     "src/app/coin/evm/evmCoins.ts",
-    "if (ticker !== platform.ticker || urls === undefined) return null;",
-    "if (urls === undefined) return null;",
+    "if (ticker !== platform.ticker || urls === undefined) return check(account.chain, signal);",
+    "if (urls === undefined) return check(account.chain, signal);",
     WALLET,
   ),
   bug(
@@ -792,8 +792,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for swaps is enabled with another swap contract that nobody looked for",
     "src/app/coin/evm/evmCoins.ts",
-    "const checked = await checkContracts(ticker, account.chain, others, signal);",
-    "const checked = ok(others);",
+    "contractsCheck(ticker, others)",
+    "contractsCheck(ticker, others.slice(2))",
     "src/main/tokensAside.test.ts",
   ),
   bug(
@@ -964,5 +964,12 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "withParents([stop], (s)",
     "withParents(signal ? [stop, signal] : [stop], (s)",
     "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "a platform coin that stayed for swaps goes on with nodes that do not have the contract it is refused for",
+    "src/app/coin/evm/accountPool.ts",
+    " ?? (await check(tried.value, signal));",
+    ";",
+    "src/main/tokensAside.test.ts",
   ),
 ];

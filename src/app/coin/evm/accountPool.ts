@@ -2,6 +2,7 @@ import { addressOfPubkey, type EvmAddress } from "../../../core/evm/address.ts";
 import type { EvmKind } from "../../../core/evm/evmKind.ts";
 import type { KeyPair } from "../../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
+import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { EvmEnableError, EvmParts, OpenedAccountChain } from "../evmParts.ts";
@@ -36,6 +37,10 @@ type Shared = {
 };
 /** `isNew`: it had no such user before. */
 type Taken = { readonly account: EvmAccount; readonly away: string | null; readonly isNew: boolean };
+
+/** What nodes must show before they are used; null: they do. */
+export type NodesCheck = (chain: AccountChain, signal: AbortSignal) => Promise<EvmEnableError | null>;
+const NOTHING_MORE: NodesCheck = async () => null;
 
 /** The accounts that enabled coins share: one chain, one account and one nonce ledger for a platform coin and all its tokens. */
 export class AccountPool {
@@ -128,7 +133,7 @@ export class AccountPool {
     signal: AbortSignal,
   ): Promise<EvmEnableError | null> {
     const isOther = urls.length > 0 && !sameNodes(shared.urls, urls) && shared.chain?.useNodes !== undefined;
-    if (isOther) return this.useNodes(user, platform, account, urls, signal);
+    if (isOther) return this.useNodes(user, platform, account, urls, NOTHING_MORE, signal);
     const failed = await firstLook(this.#deps, user, account.chain, account.address, signal, FAILING_AGAIN_MS);
     if (failed === null) await this.#seen(shared, account, signal);
     return failed;
@@ -144,6 +149,7 @@ export class AccountPool {
    * An account that is in use goes on with other nodes, once these were seen to serve its chain and answer: those it had may be why it is
    * enabled anew. Nothing the ones before said counts any more. Without effect where they are the same, and on an account that was closed.
    *
+   * @param check what else they must show; asked of those in use where these are the same
    * @returns why they are not used; nothing has changed then
    */
   async useNodes(
@@ -151,17 +157,18 @@ export class AccountPool {
     platform: PlatformKind,
     account: EvmAccount,
     urls: readonly string[],
+    check: NodesCheck,
     signal: AbortSignal,
   ): Promise<EvmEnableError | null> {
     const shared = this.#shared.get(idOf(account.chain.chainId, account.address));
-    if (shared?.account !== account || sameNodes(shared.urls, urls) || !shared.chain?.useNodes) return null;
+    if (shared?.account !== account || sameNodes(shared.urls, urls) || !shared.chain?.useNodes) return check(account.chain, signal);
     const refused = badUrls(urls);
     if (refused !== null) return { kind: "BadAccountNodes", reason: refused };
     const { ticker, chainId, logsBlockRange } = platform;
     const tried = await this.#deps.parts.openChain({ ticker, chainId, urls, logsBlockRange });
     if (!tried.ok) return badUrl(urls, tried.error.index);
     try {
-      const failed = await firstLook(this.#deps, user, tried.value, account.address, signal);
+      const failed = (await firstLook(this.#deps, user, tried.value, account.address, signal)) ?? (await check(tried.value, signal));
       if (failed !== null) return failed;
     } finally {
       await tried.value.close();

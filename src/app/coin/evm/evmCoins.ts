@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { AccountNodes, EnableTokensError, EvmEnableError } from "../evmParts.ts";
 import { lookAgain } from "../lookAgain.ts";
-import { AccountPool, type AccountPoolDeps, awayText, type PlatformKind } from "./accountPool.ts";
+import { AccountPool, type AccountPoolDeps, awayText, type NodesCheck, type PlatformKind } from "./accountPool.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapCoin } from "./evmSwapCoin.ts";
@@ -86,7 +86,8 @@ export class EvmCoins {
       if (isNew) await this.#pool.release(entry.ticker, account);
     };
     try {
-      const unused = await this.#useNodes(entry.ticker, platform.value, account, request.nodes.urls, signal);
+      const check = contractsCheck(entry.ticker, [contracts.value.swap, contracts.value.fallback]);
+      const unused = await this.#useNodes(entry.ticker, platform.value, account, request.nodes.urls, check, signal);
       const coin = unused ? err(unused) : await this.#check(entry, kind.value, account, contracts.value, request, signal);
       if (coin.ok) {
         if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
@@ -149,19 +150,20 @@ export class EvmCoins {
     const { swap, fallback } = contracts.value;
     const known = [spec.swapContract, spec.fallbackSwapContract];
     const others = [swap, fallback].filter((contract) => !known.includes(contract));
-    const checked = await checkContracts(ticker, account.chain, others, signal);
-    return checked.ok ? this.#useNodes(ticker, platform.value, account, nodes.urls, signal) : checked.error;
+    return this.#useNodes(ticker, platform.value, account, nodes.urls, contractsCheck(ticker, others), signal);
   }
 
+  /** Refused by the check, those in use stay. */
   async #useNodes(
     ticker: string,
     platform: PlatformKind,
     account: EvmAccount,
     urls: readonly string[] | undefined,
+    check: NodesCheck,
     signal: AbortSignal,
   ): Promise<EvmEnableError | null> {
-    if (ticker !== platform.ticker || urls === undefined) return null;
-    return this.#pool.useNodes(ticker, platform, account, urls, signal);
+    if (ticker !== platform.ticker || urls === undefined) return check(account.chain, signal);
+    return this.#pool.useNodes(ticker, platform, account, urls, check, signal);
   }
 
   /**
@@ -248,7 +250,7 @@ export class EvmCoins {
     await this.#pool.release(coin.ticker, coin.account);
   }
 
-  /** What the chain has at the contracts' addresses, and the token's decimals and balance. */
+  /** Of a token what the chain has: its decimals and balance. */
   async #check(
     entry: CoinEntry,
     kind: EvmKind,
@@ -259,8 +261,6 @@ export class EvmCoins {
   ): Promise<Result<EvmCoin, EvmEnableError>> {
     const { chain, address } = account;
     const { ticker, asset } = kind;
-    const checked = await checkContracts(ticker, chain, [contracts.swap, contracts.fallback], signal);
-    if (!checked.ok) return checked;
     let { decimals } = kind;
     if (asset.kind === "token") {
       const told = await chain.tokenDecimals(asset.contract, signal);
@@ -355,24 +355,26 @@ const decimalsFault = ({ ticker, decimals }: EvmKind, told: number): Result<neve
     ? null
     : mismatch(ticker, `its contract has ${told} decimal places, and the coins file says ${decimals}`);
 
-function chainFault(coin: string, fault: { readonly kind: string; readonly message: string }): Result<never, EvmEnableError> {
+type ChainFault = { readonly kind: string; readonly message: string };
+
+function faultOf(coin: string, fault: ChainFault): EvmEnableError {
   const message = fault.message.replace(/\.$/, "");
   const isOfNodes = fault.kind === "Unreachable" || fault.kind === "Refused";
-  return isOfNodes ? err({ kind: "DaemonFailed", coin, message }) : mismatch(coin, message);
+  return isOfNodes ? { kind: "DaemonFailed", coin, message } : { kind: "ChainMismatch", coin, reason: message };
 }
 
-async function checkContracts(
-  ticker: string,
-  chain: AccountChain,
-  contracts: readonly (EvmAddress | null)[],
-  signal: AbortSignal,
-): Promise<Result<undefined, EvmEnableError>> {
-  for (const contract of contracts) {
-    const checked = contract === null ? null : await chain.checkSwapContract(contract, signal);
-    if (checked && !checked.ok) return chainFault(ticker, checked.error);
-  }
-  return ok(undefined);
-}
+const chainFault = (coin: string, fault: ChainFault): Result<never, EvmEnableError> => err(faultOf(coin, fault));
+
+/** What the chain has at the contracts' addresses. */
+const contractsCheck =
+  (ticker: string, contracts: readonly (EvmAddress | null)[]): NodesCheck =>
+  async (chain, signal) => {
+    for (const contract of contracts) {
+      const checked = contract === null ? null : await chain.checkSwapContract(contract, signal);
+      if (checked && !checked.ok) return faultOf(ticker, checked.error);
+    }
+    return null;
+  };
 
 /** The contracts a request names; a coin that may trade needs the first (rpc.md 5.1). */
 function readContracts(entry: Pick<CoinEntry, "walletOnly">, nodes: AccountNodes): Result<Contracts, EvmEnableError> {
