@@ -994,4 +994,11 @@ export const ORDERS: readonly PlantedBug[] = [
     "Number(isWary && isKnown(maker) && !isKnown(maker))",
     "src/app/orders/hostileCounterparty.test.ts",
   ),
+  bug(
+    "orders of takers end one by one after those of makers, and some of them not at all",
+    "src/app/orders/cancelOrders.ts",
+    '    takers.map((order) => ({ step: "endTaker", order, reason: "Cancelled" })),\n  );\n  for (const order of takers) takerSide.ended(order, "Cancelled");',
+    '  );\n  for (const order of takers) await takerSide.end(order, "Cancelled");',
+    MANY_TEST,
+  ),
 ];

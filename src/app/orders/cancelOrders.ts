@@ -34,14 +34,15 @@ export function sortOrders(orders: MakerEndingDeps, by: CancelBy) {
   };
 }
 
-/** `cancel_all_orders`: orders being matched stay as they are. */
+/** `cancel_all_orders`: all of them in one write, and orders being matched stay as they are. */
 export async function cancelAllOrders(orders: MakerEndingDeps, takerSide: TakerSide, by: CancelBy): Promise<CancelledOrders> {
   const { makers, takers, matching } = sortOrders(orders, by);
   await endMakers(
     orders,
     makers.map((order) => ({ order, reason: "Cancelled" })),
+    takers.map((order) => ({ step: "endTaker", order, reason: "Cancelled" })),
   );
-  for (const order of takers) await takerSide.end(order, "Cancelled");
+  for (const order of takers) takerSide.ended(order, "Cancelled");
   return { cancelled: [...makers, ...takers].map((o) => o.uuid), currentlyMatching: matching };
 }
 

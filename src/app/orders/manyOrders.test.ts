@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeAccountCoin } from "../../../test/fakes/fakeAccountCoin.ts";
-import { available, pair, place, sell } from "../../../test/fakes/orderSteps.ts";
+import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
 import type { OrderWorld } from "../../../test/fakes/orderWorld.ts";
 import { StorageError } from "../../ports/sql.ts";
 import { TOLD_IN_TURN } from "./makerEnding.ts";
@@ -69,6 +69,20 @@ test("all orders are cancelled at once, and taken out of the books some in a tur
   await world.clock.advance(1);
   expect((await done).cancelled).toEqual(uuids);
   expect([world.messages("MakerOrderCancelled").length, told()]).toEqual([COUNT, TOLD_IN_TURN]);
+});
+
+test("orders of both kinds that are cancelled together end in one write, or stay as they are", async () => {
+  const { world, maker, writes } = await manyOrders(3);
+  for (let i = 0; i < 3; i++) await take(maker, buy("1"));
+  const { makers, takers } = maker.orders.myOrders();
+  maker.disk.fail = true;
+  await expect(maker.orders.cancelAllOrders({ type: "All" })).rejects.toThrow("disk is full");
+  expect(maker.orders.myOrders()).toEqual({ makers, takers });
+  writes.count = 0;
+  const { cancelled } = await maker.orders.cancelAllOrders({ type: "All" });
+  expect([cancelled.length, writes.count, maker.orders.myOrders()]).toEqual([6, 1, { makers: [], takers: [] }]);
+  await world.clock.advance(60_000);
+  expect(world.messages("TakerRequest").filter(({ uuid }) => takers.some((order) => order.uuid === uuid)).length).toBe(3);
 });
 
 test("an order that takes the place of thousands is stored in one write with their ends, whose records are made some in a turn", async () => {

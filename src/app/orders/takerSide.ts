@@ -299,8 +299,13 @@ export class TakerSide {
   /** Ends an order: stored first, then forgotten, its funds free. */
   async end(order: TakerOrder, reason: "Fulfilled" | "TimedOut" | "Cancelled"): Promise<void> {
     await this.#ledger.commit([{ step: "endTaker", order, reason }]);
-    this.forget(order.uuid);
-    this.#deps.log.info("taker_order_ended", { order: order.uuid, reason });
+    this.ended(order, reason);
+  }
+
+  /** The end of an order is stored. */
+  ended({ uuid }: TakerOrder, reason: "Fulfilled" | "TimedOut" | "Cancelled"): void {
+    this.forget(uuid);
+    this.#deps.log.info("taker_order_ended", { order: uuid, reason });
   }
 
   /** Drops everything that waits for an order that is a taker order no more. */
