@@ -1001,4 +1001,11 @@ export const ORDERS: readonly PlantedBug[] = [
     '  );\n  for (const order of takers) await takerSide.end(order, "Cancelled");',
     MANY_TEST,
   ),
+  bug(
+    "of thousands of orders that end at once most get no file in the history",
+    "src/app/orders/orderLedger.ts",
+    "const MAX_WAITING_HISTORY = MAX_OWN_ORDERS;",
+    "const MAX_WAITING_HISTORY = 2_000;",
+    "src/app/orders/orderLedger.test.ts",
+  ),
 ];

@@ -7,7 +7,7 @@ import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { rational } from "../../core/money/rational.ts";
 import type { MakerOrder } from "../../core/order/makerOrder.ts";
 import { type TakerOrder, takerToMaker } from "../../core/order/takerOrder.ts";
-import { type LedgerStep, OrderLedger } from "./orderLedger.ts";
+import { type LedgerStep, MAX_OWN_ORDERS, OrderLedger } from "./orderLedger.ts";
 import { OrderLookup } from "./orderLookup.ts";
 import type { OrderFiles } from "./ordersDeps.ts";
 
@@ -71,7 +71,7 @@ test.each([
   expect(await db.read("SELECT * FROM live_orders")).toEqual(before);
 });
 
-test("behind a slow disk an ended order is still taken out of the files of open ones; of the history, what is too much is left out and named", async () => {
+test("behind a slow disk an ended order is still taken out of the files of open ones; of the history, what is more than all that may be open is left out and named", async () => {
   const log = new SilentLog();
   const shown = new Set<string>();
   const waiting: (() => void)[] = [];
@@ -88,7 +88,10 @@ test("behind a slow disk an ended order is still taken out of the files of open 
   };
   const store = createOrderStore(openInlineDatabase(":memory:", [ORDER_SCHEMA]));
   const ledger = new OrderLedger({ clock: new PromptClock(), log, store, ownKey: new Uint8Array(33), files });
-  const orders = Array.from({ length: 2_001 }, (_, n) => ({ ...order(0), uuid: `11111111-2222-4333-8444-${String(n).padStart(12, "0")}` }));
+  const orders = Array.from({ length: MAX_OWN_ORDERS + 1 }, (_, n) => ({
+    ...order(0),
+    uuid: `11111111-2222-4333-8444-${String(n).padStart(12, "0")}`,
+  }));
   await ledger.commit(orders.map((o) => ({ step: "newMaker", order: o })));
   await ledger.commit(orders.map((o) => ({ step: "endMaker", order: o, reason: "Cancelled" })));
   for (const work of waiting) work();

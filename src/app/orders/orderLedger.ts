@@ -12,8 +12,8 @@ import type { OrderFiles } from "./ordersDeps.ts";
 
 /** Most orders of both kinds that may be open at once. */
 export const MAX_OWN_ORDERS = 10_000;
-/** Files of ended orders that may wait for the disk; past it such orders get none, the database has everything. Of an open order one waits at most. */
-const MAX_WAITING_HISTORY = 2_000;
+/** Files of ended orders that may wait for the disk, as many as may end at once; past it such orders get none, the database has everything. Of an open order one waits at most. */
+const MAX_WAITING_HISTORY = MAX_OWN_ORDERS;
 
 /** Steps made into records, and shown in files, in one turn of the event loop: each takes up to a twentieth of a millisecond, and ten thousand orders may end in one write. */
 export const RECORDED_IN_TURN = 200;
