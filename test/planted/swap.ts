@@ -1878,6 +1878,13 @@ export const SWAP: readonly PlantedBug[] = [
     OLD_BACKUP,
   ),
   bug(
+    "a node that has had more swaps than one answer of the database holds does not start any more",
+    "src/adapters/sqlite/swapStore.ts",
+    '(await readSwaps(db, "id, uuid")).map(',
+    '(await db.read("SELECT uuid FROM swaps")).map(',
+    "src/adapters/sqlite/swapStore.test.ts",
+  ),
+  bug(
     "a mark that its own swap has already stops that swap",
     "src/adapters/sqlite/swapStore.ts",
     " WHERE NOT EXISTS (SELECT 1 FROM swap_marks WHERE kind = ?1 AND value = ?2 AND uuid = ?3)",

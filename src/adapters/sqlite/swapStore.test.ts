@@ -33,3 +33,18 @@ test("a mark that its own swap has already is no obstacle, that of another swap 
   await expect(attempt(other, 0)).rejects.toMatchObject({ kind: "Constraint" });
   expect(await store.isMarked(mark)).toBe(true);
 });
+
+test("a node that has had more swaps than one answer of the database holds finds all of them, and those that are open", async () => {
+  const db = openInlineDatabase(":memory:", [SWAP_SCHEMA]);
+  const count = 200_001;
+  await db.write([
+    {
+      sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+        INSERT INTO swaps (uuid, role, my_coin, other_coin, started_at) SELECT printf('%036d', i), 'maker', 'DOC', 'MARTY', i FROM n`,
+      params: [count],
+    },
+  ]);
+  const store = createSwapStore(db);
+  const [uuids, open] = [await store.allUuids(), await store.unsettled()];
+  expect([new Set(uuids).size, open.length, open[0]?.startedAt, open.at(-1)?.startedAt]).toEqual([count, count, 1, count]);
+});

@@ -115,6 +115,21 @@ function rowsToLog(uuid: string, rows: readonly SqlRow[]): StoredEvent[] {
   });
 }
 
+/** Rows of `swaps` read at a time: swaps never leave, and one answer of the database is bounded. */
+const PAGE_ROWS = 20_000;
+
+/** Rows of `swaps` under a condition, oldest first, however many there are. @param columns with `id` */
+async function readSwaps(db: SqlDatabase, columns: string, condition = "true"): Promise<readonly SqlRow[]> {
+  const pages: (readonly SqlRow[])[] = [];
+  const sql = `SELECT ${columns} FROM swaps WHERE id > ? AND (${condition}) ORDER BY id LIMIT ?`;
+  for (let after: SqlValue = 0; ; ) {
+    const page: readonly SqlRow[] = await db.read(sql, [after, PAGE_ROWS]);
+    pages.push(page);
+    if (page.length < PAGE_ROWS) return pages.flat();
+    after = page.at(-1)?.id ?? null;
+  }
+}
+
 /** The swap log over SQLite. One write = one transaction. */
 export function createSwapStore(db: SqlDatabase): SwapStore {
   const index = new SwapIndex(db);
@@ -147,10 +162,10 @@ export function createSwapStore(db: SqlDatabase): SwapStore {
     },
     log: async (uuid) => rowsToLog(uuid, await db.read("SELECT seq, event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid])),
     has: async (uuid) => (await db.read("SELECT 1 FROM swaps WHERE uuid = ?", [uuid])).length > 0,
-    allUuids: async () => (await db.read("SELECT uuid FROM swaps")).map((r) => text(r.uuid)),
+    allUuids: async () => (await readSwaps(db, "id, uuid")).map((r) => text(r.uuid)),
     isMarked: async (mark) => (await db.read("SELECT 1 FROM swap_marks WHERE kind = ? AND value = ?", [mark.kind, mark.value])).length > 0,
     // Both marks, so that one of them damaged hides no swap that is open.
-    unsettled: async () => (await db.read("SELECT * FROM swaps WHERE settled <> 1 OR finished <> 1 ORDER BY id")).map(rowToListed),
+    unsettled: async () => (await readSwaps(db, "*", "settled <> 1 OR finished <> 1")).map(rowToListed),
     page: (filter, start, limit) => index.page(filter, start, limit),
   };
 }
