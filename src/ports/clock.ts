@@ -11,6 +11,25 @@ export interface Clock {
   after(delayMs: number, task: () => void): () => void;
 }
 
+/**
+ * The same clock for how long things take: where the wall clock is set back this one goes on from where it was, so that no pause and no wait is longer by
+ * that. Only differences of what it tells mean anything.
+ */
+export function steadyClock(clock: Clock): Clock {
+  return { nowMs: steadyTime(clock), after: (delayMs, task) => clock.after(delayMs, task) };
+}
+
+/** What `steadyClock` tells. What passed since it was last asked is lost where the wall clock was set back in between. */
+export function steadyTime(clock: Pick<Clock, "nowMs">): () => number {
+  let [lastMs, setBackMs] = [clock.nowMs(), 0];
+  return () => {
+    const nowMs = clock.nowMs();
+    setBackMs += Math.max(0, lastMs - nowMs);
+    lastMs = nowMs;
+    return nowMs + setBackMs;
+  };
+}
+
 /** Thrown by cancellable waits; the only exception that means "stopped on purpose". */
 export class Aborted extends Error {
   override readonly name = "Aborted";

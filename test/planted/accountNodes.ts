@@ -608,6 +608,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     EXCHANGE,
   ),
   bug(
+    "a clock that is set back by hours has no node of an account chain asked for as long",
+    "src/adapters/evmRpc/evmRpcChain.ts",
+    "const clock = steadyClock(wall);",
+    "const clock = wall;",
+    "test/evm/clockSetBack.test.ts",
+  ),
+  bug(
     "until new nodes answer, what exchanged ones said passes for the present",
     "src/adapters/evmRpc/lookLoop.ts",
     "    this.#error = `The ${this.#deps.ticker} nodes were exchanged, and the new ones have not answered yet.`;\n",

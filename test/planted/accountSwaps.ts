@@ -438,6 +438,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "a clock that is set back by hours leaves a freed nonce below others unfilled for as long",
+    KEEPER,
+    "this.#steadyMs = steadyTime(deps.clock);",
+    "this.#steadyMs = () => deps.clock.nowMs();",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
+  bug(
+    "a clock that is set back by hours hides for as long that a transaction is lost",
+    "src/app/coin/evm/evmSwapChain.ts",
+    "this.#steadyMs = steadyTime(account.clock);",
+    "this.#steadyMs = () => account.clock.nowMs();",
+    "src/app/coin/evm/evmSwapChain.test.ts",
+  ),
+  bug(
     "a claim that was named for no block is sent all the same",
     KEEPER,
     "const isSent = renew === null || mayLeave.has(txid);",

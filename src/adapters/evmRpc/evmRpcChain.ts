@@ -4,7 +4,7 @@ import { toHex } from "../../core/util/bytes.ts";
 import { err, type Result } from "../../core/util/result.ts";
 import type { AccountChain, ChainReadError, PaymentKey } from "../../ports/accountChain.ts";
 import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
-import { Aborted, type Clock, sleep, withDeadline } from "../../ports/clock.ts";
+import { Aborted, type Clock, sleep, steadyClock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { broadcastTx } from "./broadcastTx.ts";
 import { ChainLook } from "./chainLook.ts";
@@ -78,7 +78,8 @@ export type EvmRpcChain = AccountChain & {
  * the backends.
  */
 export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
-  const { ticker, chainId, clock, options = {} } = deps;
+  const { ticker, chainId, clock: wall, options = {} } = deps;
+  const clock = steadyClock(wall);
   const { pollMs = 4_000, leastMs = 1_000, timeoutMs = 10_000, logsBlockRange = 1_000 } = options;
   const log = deps.log.child({ coin: ticker });
   const watches = new Watches();
@@ -86,7 +87,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
   function sourceOf(backends: readonly EvmBackend[]) {
     if (backends.length === 0 || backends.length > MAX_NODES) throw new RangeError(`${backends.length} nodes for one chain`);
     const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange, log));
-    const pool = new NodePool({ nodes, chainId, clock, log, timeoutMs });
+    const pool = new NodePool({ nodes, chainId, clock, wall, log, timeoutMs });
     return { backends, pool, look: new ChainLook({ ticker, chainId, pool, watches, clock }), left: new AbortController() };
   }
   const listen = (backends: readonly EvmBackend[]): readonly (() => void)[] =>
@@ -108,7 +109,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
   function behindMs(): number {
     const tip = loop.view?.tip;
     const isAhead = tip !== undefined && used.pool.health().some(({ height }) => height !== null && height > tip.height);
-    return isAhead ? clock.nowMs() - tip.timeSec * 1_000 - USUAL_GAP_MS : 0;
+    return isAhead ? wall.nowMs() - tip.timeSec * 1_000 - USUAL_GAP_MS : 0;
   }
   const done = Promise.all([loop.run(), secrets.run(loop.signal).catch(unlessAborted)]);
 

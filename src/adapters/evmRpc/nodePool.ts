@@ -12,7 +12,10 @@ import { blockQuery, chainIdQuery, type Query } from "./query.ts";
 export type NodePoolDeps = {
   readonly nodes: readonly EvmNode[];
   readonly chainId: bigint;
+  /** How long things take. */
   readonly clock: Clock;
+  /** What time it is. */
+  readonly wall: Clock;
   readonly log: Pick<Log, "warn">;
   /** Deadline of one request, ms. */
   readonly timeoutMs: number;
@@ -163,7 +166,7 @@ export class NodePool {
    * head: one node that invents blocks must not make laggards of the honest ones.
    */
   #withoutLaggards(arrivals: readonly Arrival[], need: number): { readonly counted: readonly Arrival[]; readonly notBeforeSec: number } {
-    const staleBefore = Math.floor(this.#deps.clock.nowMs() / 1000) - STALE_SEC;
+    const staleBefore = Math.floor(this.#deps.wall.nowMs() / 1000) - STALE_SEC;
     const fresh = arrivals.filter(({ head }) => head.timestamp >= staleBefore);
     const isMoving = fresh.length * 2 >= arrivals.length && fresh.length > 0;
     for (const arrival of arrivals) arrival.node.arrived(arrival.head, isMoving && !fresh.includes(arrival));

@@ -12,7 +12,7 @@ import { keyPairFromScalar } from "../../../src/core/keys/keyPair.ts";
 import { concatBytes, fromHex, toHex } from "../../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../../src/core/util/result.ts";
 import { hash160 } from "../../../src/core/utxo/hash.ts";
-import { Aborted } from "../../../src/ports/clock.ts";
+import { Aborted, type Clock } from "../../../src/ports/clock.ts";
 import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../../src/ports/daemonRpc.ts";
 import { SilentLog } from "../../fakes/silentLog.ts";
 
@@ -332,6 +332,8 @@ export type ScriptedWorld = {
   readonly nodes: readonly ScriptedNode[];
   readonly chain: EvmRpcChain;
   readonly log: SilentLog;
+  /** How much the wall clock of the one who asks is ahead. */
+  skewMs: number;
   /** Runs the clock until the promise is settled; an hour at most. */
   drive<T>(promise: Promise<T>): Promise<T>;
 };
@@ -349,7 +351,7 @@ export function scriptedWorld(
   prepare(nodes);
   const log = new SilentLog();
   const backends = nodes.map((node) => node.backend());
-  const chain = openEvmRpcChain({ ticker: "ETH", chainId, backends, clock: evm.clock, log, options });
+  const clock: Clock = { nowMs: () => evm.clock.nowMs() + world.skewMs, after: (delayMs, task) => evm.clock.after(delayMs, task) };
   const drive = async <T>(promise: Promise<T>): Promise<T> => {
     let done = false;
     const noted = (): void => {
@@ -360,5 +362,6 @@ export function scriptedWorld(
     if (!done) throw new Error("not settled within an hour");
     return promise;
   };
-  return { evm, nodes, chain, log, drive };
+  const world = { evm, nodes, log, skewMs: 0, drive };
+  return Object.assign(world, { chain: openEvmRpcChain({ ticker: "ETH", chainId, backends, clock, log, options }) });
 }

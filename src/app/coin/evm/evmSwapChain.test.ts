@@ -110,6 +110,20 @@ test("a transaction that was seen is lost only when a later block and half a min
   seen.mockRestore();
 });
 
+test("a clock that is set back by hours keeps no transaction from being found lost", async () => {
+  const { chain, swapChain, pass } = await afterStart();
+  await swapChain.watchTx(stored.txid, 0);
+  const seen = vi.spyOn(chain, "tx").mockReturnValue({ txid: stored.txid, raw: stored.raw, block: null, receipt: null, seenAtMs: 0 });
+  chain.nonce = 6n;
+  expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
+  chain.height++;
+  pass(-8 * 3_600_000);
+  expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
+  pass(30_000);
+  expect(swapChain.tx(stored.txid)?.failed).toBe(true);
+  seen.mockRestore();
+});
+
 test("a payment that the contract has is not lost though no node has its receipt, and shows its end; one that it has of another is", async () => {
   const { chain, swapChain } = await afterStart();
   const terms = { contract: ZERO_ADDRESS, id: new Uint8Array(32).fill(3), token: ZERO_ADDRESS, sender: address, receiver: ZERO_ADDRESS };

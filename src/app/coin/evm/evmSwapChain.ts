@@ -4,6 +4,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { equalBytes, hexOf } from "../../../core/util/bytes.ts";
 import type { AccountChain, PaymentKey, SwapPayment } from "../../../ports/accountChain.ts";
 import type { BlockRef, ChainChange, ChainStatus, SeenOutput, SeenTx } from "../../../ports/chain.ts";
+import { steadyTime } from "../../../ports/clock.ts";
 import type { SwapChain } from "../../swap/swapCoin.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { type EndKind, KnownCalls, type OwnNonce } from "./knownCalls.ts";
@@ -38,6 +39,7 @@ type Done = { readonly txid: string; readonly block: BlockRef | null };
 export class EvmSwapChain implements SwapChain {
   readonly #account: Account;
   readonly #chain: AccountChain;
+  readonly #steadyMs: () => number;
   /** By the hex of the script. */
   readonly #watched = new Map<string, Watched>();
   readonly #calls = new KnownCalls();
@@ -51,6 +53,7 @@ export class EvmSwapChain implements SwapChain {
   constructor(account: Account) {
     this.#account = account;
     this.#chain = account.chain;
+    this.#steadyMs = steadyTime(account.clock);
   }
 
   get ticker(): string {
@@ -264,7 +267,7 @@ export class EvmSwapChain implements SwapChain {
    * many machines, nodes know of a nonce before they know the receipt. Of a payment the contract knows better.
    */
   #superseded(txid: string): SeenTx | undefined {
-    const { nonces, address, clock } = this.#account;
+    const { nonces, address } = this.#account;
     const state = this.#chain.account(address);
     const held = nonces.txAt(txid);
     const own = this.#calls.stored(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
@@ -274,7 +277,7 @@ export class EvmSwapChain implements SwapChain {
     // Until nodes that were exchanged have been looked at, the account is as the ones before said.
     if (known && known.exchanges !== exchanges && this.#chain.status().state !== "ready") return undefined;
     const noted = known ?? (isNew ? own : null);
-    const now = noted && state ? { ...noted, block: state.block, sinceMs: clock.nowMs(), exchanges } : null;
+    const now = noted && state ? { ...noted, block: state.block, sinceMs: this.#steadyMs(), exchanges } : null;
     const lost = known?.exchanges === exchanges ? known : now;
     if (!lost || !state || state.nonce <= lost.nonce || this.#hasPaid(txid)) {
       this.#lost.delete(txid);
@@ -283,7 +286,7 @@ export class EvmSwapChain implements SwapChain {
     // A reorganisation may have taken the block, and another one of the same height or below it used the nonce.
     const block = lost.block.height <= state.block.height ? lost.block : state.block;
     this.#lost.set(txid, { ...lost, block });
-    const isDoubtful = state.block.height <= block.height || clock.nowMs() - lost.sinceMs < DOUBT_MS;
+    const isDoubtful = state.block.height <= block.height || this.#steadyMs() - lost.sinceMs < DOUBT_MS;
     return isDoubtful && this.#sighted.has(txid) ? undefined : { txid, raw: lost.raw, block, seenAtMs: 0, failed: true };
   }
 

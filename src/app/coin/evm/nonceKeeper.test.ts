@@ -33,6 +33,8 @@ const LEGACY = { policy: null, maxTxType: null, estimatePercent: null, limits } 
 let chain: FakeAccountChain;
 let store: AccountTxStore;
 let clock: VirtualClock;
+/** How much the keeper's wall clock is ahead. */
+let skewMs: number;
 let nonces: NonceLedger;
 let funds: AccountFunds;
 let keeper: NonceKeeper | undefined;
@@ -42,7 +44,8 @@ const open = async (gas: typeof LEGACY | { readonly policy: "medium" } = LEGACY)
   nonces = new NonceLedger({ chain, address, store, log });
   await nonces.open(signal);
   funds = new AccountFunds({ chain, address, nonces, clock });
-  keeper = new NonceKeeper({ chain, key, address, gas: { ...LEGACY, ...gas }, nonces, funds, clock, log });
+  const skewed = { nowMs: () => clock.nowMs() + skewMs, after: clock.after.bind(clock) };
+  keeper = new NonceKeeper({ chain, key, address, gas: { ...LEGACY, ...gas }, nonces, funds, clock: skewed, log });
   keeper.start();
 };
 beforeEach(async () => {
@@ -50,6 +53,7 @@ beforeEach(async () => {
   chain = new FakeAccountChain();
   chain.balance = ETHER;
   clock = new VirtualClock();
+  skewMs = 0;
   log = new SilentLog();
   store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
   await chain.watchAccount(address);
@@ -76,6 +80,16 @@ const sent = (): readonly EvmTx[] =>
     return parsed.ok ? parsed.value.tx : expect.fail("no transaction");
   });
 const priceIn = (tx: EvmTx | undefined): bigint => (tx?.type === "legacy" ? tx.gasPrice : expect.fail("no price"));
+
+test("a clock that is set back by hours puts off no filling: what waits behind the nonce may be a refund", async () => {
+  const first = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.take((nonce) => pay(nonce));
+  nonces.free(first.txid);
+  await blocks(4);
+  skewMs = -8 * 3_600_000;
+  await blocks(6);
+  expect(sent()).toMatchObject([{ nonce: 0n, to: address, value: 0n }]);
+});
 
 test("a nonce that was freed below a sent one is filled after two minutes with an empty transfer to oneself, stored first", async () => {
   const first = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");

@@ -5,6 +5,7 @@ import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts"
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
+import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import { fitBlock, isAboveBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
@@ -61,6 +62,8 @@ type Since = { readonly nonce: bigint; readonly height: number; readonly ms: num
  */
 export class NonceKeeper {
   readonly #deps: NonceKeeperDeps;
+  /** Of waits: a wall clock that is set back makes none longer. */
+  readonly #steadyMs: () => number;
   readonly #closing = new AbortController();
   #work: Promise<void> | null = null;
   #seen: string | null = null;
@@ -75,6 +78,7 @@ export class NonceKeeper {
 
   constructor(deps: NonceKeeperDeps) {
     this.#deps = deps;
+    this.#steadyMs = steadyTime(deps.clock);
   }
 
   start(): void {
@@ -86,7 +90,7 @@ export class NonceKeeper {
    * line shows nothing of it.
    */
   awaitLine(): void {
-    this.#awaitedAtMs = this.#deps.clock.nowMs();
+    this.#awaitedAtMs = this.#steadyMs();
   }
 
   /** Does nothing any more when it resolves. */
@@ -125,7 +129,7 @@ export class NonceKeeper {
       await this.#fill(free ?? 0n, signal);
       return;
     }
-    const isAwaited = nonces.isHeldUp || this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
+    const isAwaited = nonces.isHeldUp || this.#steadyMs() - this.#awaitedAtMs < AWAITED_MS;
     const hidden = hiddenBelowOthers(account, waiting, isAwaited);
     this.#hidden = hidden === null ? null : this.#since(this.#hidden, hidden.from, account);
     if (hidden && this.#hidden && this.#isOver(this.#hidden, HIDDEN, account)) {
@@ -199,11 +203,11 @@ export class NonceKeeper {
   }
 
   #since(before: Since | null, nonce: bigint, { block }: AccountState): Since {
-    return before?.nonce === nonce ? before : { nonce, height: block.height, ms: this.#deps.clock.nowMs() };
+    return before?.nonce === nonce ? before : { nonce, height: block.height, ms: this.#steadyMs() };
   }
 
   #isOver({ height, ms }: Since, wait: { readonly blocks: number; readonly ms: number }, { block }: AccountState): boolean {
-    return block.height - height >= wait.blocks && this.#deps.clock.nowMs() - ms >= wait.ms;
+    return this.#steadyMs() - ms >= wait.ms && block.height - height >= wait.blocks;
   }
 
   async #fill(nonce: bigint, signal: AbortSignal): Promise<void> {
