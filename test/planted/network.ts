@@ -24,6 +24,20 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "what a full book has no room for is fetched again at each keep-alive, half a megabyte each time",
+    BOOK,
+    "if (Math.abs(nowMs - askedMs) < FULL_REST_MS) return true;",
+    "if (Math.abs(nowMs - askedMs) < 1_000) return true;",
+    BOOK_TEST,
+  ),
+  bug(
+    "room that comes about in a full book is filled minutes later",
+    BOOK,
+    ' || (lacks === "room" && this.#store.hasRoom(pubkey, pair))',
+    "",
+    BOOK_TEST,
+  ),
+  bug(
     "a pair whose book no relay tells keeps those of other pairs from being asked for again",
     "src/app/orderbook/bookLoader.ts",
     "          this.#putLast(pair, followed);\n",

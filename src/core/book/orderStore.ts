@@ -34,6 +34,10 @@ export type Shelf = {
   root: Uint8Array | null;
   /** When a peer's message last had the root worked out anew, unix ms. */
   rootedMs: number;
+  /** What this book cannot keep of it: an order that found no room, or as many as no key may have. Null once the root was as announced. */
+  lacks: "room" | "too_many" | null;
+  /** When what it lacks was last asked for, unix ms. */
+  askedMs: number;
 };
 
 /** What is held of one pair; orders by `nameOf`. */
@@ -106,6 +110,8 @@ export class OrderStore {
       announced: null,
       root: null,
       rootedMs: Number.NEGATIVE_INFINITY,
+      lacks: null,
+      askedMs: Number.NEGATIVE_INFINITY,
     };
     this.#shelves.set(shelfName(pubkey, pair), shelf);
     const key = this.#keys.get(pubkey) ?? { orders: new Set(), shelves: new Set() };
@@ -162,7 +168,13 @@ export class OrderStore {
       return true;
     }
     this.#remove(name);
-    if (!this.#makeRoom(pubkey, pair, order.confirmed)) return false;
+    const spare = this.#spareFor(pubkey, pair, order.confirmed);
+    if (spare === undefined) {
+      const full = this.shelf(pubkey, pair);
+      if (full) full.lacks ??= "room";
+      return false;
+    }
+    if (spare !== null) this.#remove(spare);
     const shelf = this.openShelf(pubkey, pair, order.confirmed, nowMs);
     if (!shelf) return false;
     shelf.orders.set(uuid, order);
@@ -231,15 +243,20 @@ export class OrderStore {
     return shelf.root;
   }
 
-  #makeRoom(pubkey: string, pair: string, confirmed: boolean): boolean {
-    if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return false;
+  /** Whether one more order that is confirmed would be kept. */
+  hasRoom(pubkey: string, pair: string): boolean {
+    return this.#spareFor(pubkey, pair, true) !== undefined;
+  }
+
+  /** Name of the order that makes room for one more; null: there is room, undefined: there is none. */
+  #spareFor(pubkey: string, pair: string, confirmed: boolean): string | null | undefined {
+    if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return undefined;
     const inPair = this.#pairs.get(pair);
     const isPairFull = (inPair?.orders.size ?? 0) >= this.#limits.ordersPerPair;
-    if (!isPairFull && this.#orders.size < this.#limits.orders) return true;
-    if (!confirmed) return false;
+    if (!isPairFull && this.#orders.size < this.#limits.orders) return null;
+    if (!confirmed) return undefined;
     const [unconfirmed] = inPair?.unconfirmed ?? [];
-    const spare = unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
-    return spare !== undefined && this.#remove(spare);
+    return unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
   }
 
   /** Of what the key with most has in the pair, the newest order; undefined if with one more `newcomer` had as much as that key. */

@@ -440,6 +440,46 @@ test("a maker that changes an order between keep-alives cannot have its root wor
   expect(uuids(book)).toHaveLength(5);
 });
 
+/** How often a book asks for the orders of the key in the 55 minutes in which that announces the same root every 30 s. */
+function timesAsked(book: OrderbookState, root: Uint8Array, answer: SyncAnswer, fromSec = 0): number {
+  let asked = 0;
+  for (let sec = fromSec; sec < fromSec + 3_300; sec += 30) {
+    const nowMs = NOW + sec * 1_000;
+    const outcome = book.keepAlive(MAKER, keepAlive(root, NOW_SEC + sec), nowMs);
+    if (outcome.kind === "refused" || outcome.differing.length === 0) continue;
+    asked++;
+    book.syncAnswer(MAKER, outcome.differing, answer, "relay", nowMs);
+  }
+  return asked;
+}
+
+test("what a book has no room for is asked for every ten minutes, not at each keep-alive: of a key, and of a pair that others fill", () => {
+  const four = [1, 2, 3, 4].map((n) => anOrder(n));
+  const full = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
+  for (const order of four) full.created(MAKER, created(order), NOW);
+  expect([timesAsked(full, rootOf(...four), fullTrie(...four.slice(0, 3))), uuids(full).length]).toEqual([6, 3]);
+  const crowded = aBook({ limits: { orders: 9, ordersPerPair: 4, ordersPerKey: 4, shelves: 9 } });
+  for (const n of [5, 6]) crowded.created(OTHER, created(anOrder(n, { pubkey: OTHER })), NOW);
+  for (const order of four) crowded.created(MAKER, created(order), NOW);
+  expect([timesAsked(crowded, rootOf(...four), fullTrie(...four)), uuids(crowded).length]).toEqual([6, 4]);
+  // Room comes about: the rest is fetched at once.
+  const now = NOW + 3_300_000;
+  crowded.cancelled(OTHER, { uuid: uuid(5), timestamp: now / 1_000, pairTrieRoot: NO_ROOT }, now);
+  crowded.cancelled(OTHER, { uuid: uuid(6), timestamp: now / 1_000, pairTrieRoot: NO_ROOT }, now);
+  const outcome = crowded.keepAlive(MAKER, keepAlive(rootOf(...four), NOW_SEC + 3_300), now);
+  expect(outcome).toMatchObject({ differing: [{}] });
+  crowded.syncAnswer(MAKER, [announced(rootOf(...four), NOW_SEC + 3_300)], fullTrie(...four), "relay", now);
+  expect([uuids(crowded).length, timesAsked(crowded, rootOf(...four), fullTrie(...four), 3_330)]).toEqual([4, 0]);
+});
+
+test("more orders than a key may have are asked for every ten minutes, too", () => {
+  const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
+  const four = [1, 2, 3, 4].map((n) => anOrder(n));
+  // At the first there is nothing that would remember it.
+  expect(timesAsked(book, rootOf(...four), fullTrie(...four))).toBe(7);
+  expect(timesAsked(book, rootOf(...four.slice(1)), fullTrie(...four.slice(1)), 3_300)).toBe(1);
+});
+
 test("an answer with more orders than a key may have is not taken, nor hashed", () => {
   const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
   const four = [1, 2, 3, 4].map((n) => anOrder(n));

@@ -22,6 +22,11 @@ export const isOutdated = (timestampSec: number, nowMs: number): boolean => Math
  * of a second, and their owner could change one of them each time. Keep-alives come every 30 s.
  */
 const ROOT_REST_MS = 10_000;
+/**
+ * What a full book has no room for is asked for again after this long, though its owner announces it every 30 s: two thousand orders
+ * are half a megabyte, of every relay and for every node that follows the pair.
+ */
+const FULL_REST_MS = 600_000;
 
 export type BookOptions = AnswerRules & {
   readonly timeoutMs?: number;
@@ -117,8 +122,9 @@ export class OrderbookState {
       if (saysNoOrders(root)) {
         if (shelf && equalBytes(root, EMPTY_ROOT)) this.#unsigned.clear(shelf, nowMs);
       } else if (shelf && this.#isRooting(shelf, nowMs)) continue;
-      else if (!equalBytes(root, this.#store.root(pubkey, pair))) differing.push({ pair, root, timestamp });
-      else if (shelf) this.#unsigned.confirm(shelf);
+      else if (equalBytes(root, this.#store.root(pubkey, pair))) {
+        if (shelf) this.#unsigned.confirm(shelf);
+      } else if (!shelf || !this.#asksInVain(shelf, nowMs)) differing.push({ pair, root, timestamp });
     }
     return { kind: "alive", differing };
   }
@@ -203,6 +209,15 @@ export class OrderbookState {
       return refused("long_numbers");
     }
     return this.#store.put(order, nowMs) ? { kind: "stored" } : refused("full");
+  }
+
+  /** Whether the book still cannot keep what the shelf lacks, and asked not long ago; if not, it is about to. */
+  #asksInVain(shelf: Shelf, nowMs: number): boolean {
+    const { pubkey, pair, lacks, askedMs } = shelf;
+    if (lacks === null || (lacks === "room" && this.#store.hasRoom(pubkey, pair))) return false;
+    if (Math.abs(nowMs - askedMs) < FULL_REST_MS) return true;
+    shelf.askedMs = nowMs;
+    return false;
   }
 
   /** Whether the root of a changed shelf was worked out too recently to do it again; if not, it is about to be. */

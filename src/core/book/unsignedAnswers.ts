@@ -68,9 +68,12 @@ export class UnsignedAnswers {
       const diff = answer.pairs.get(pair);
       if (!diff || !this.#rules.follows(pair)) continue;
       const items = itemsAfter(this.#store.shelf(pubkey, pair), diff);
-      if (items.length > this.#limits.ordersPerKey) continue;
       const shelf = items.length > 0 ? this.#store.openShelf(pubkey, pair, true, nowMs) : this.#store.shelf(pubkey, pair);
       if (!shelf) continue;
+      if (items.length > this.#limits.ordersPerKey) {
+        shelf.lacks = "too_many";
+        continue;
+      }
       announce(shelf, announced);
       this.#replaceShelf(shelf, items, answer, source, nowMs);
     }
@@ -106,6 +109,7 @@ export class UnsignedAnswers {
 
   /** The maker's signed root covers all orders of the shelf. */
   confirm(shelf: Shelf): void {
+    shelf.lacks = null;
     for (const { item, confirmed, source } of [...shelf.orders.values()]) {
       if (!confirmed) this.#store.relabel(item, { confirmed: true, source });
     }
