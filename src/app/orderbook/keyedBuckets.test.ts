@@ -13,6 +13,12 @@ test("a clock that jumps back neither refills nor blocks for ever", () => {
   expect([buckets.take("a", 10_000), buckets.take("a", 0), buckets.take("a", 1_000)]).toEqual([true, false, true]);
 });
 
+test("a clock that jumps back leaves nobody in debt for longer who is only looked at", () => {
+  const buckets = new KeyedBuckets({ perSec: 1, burst: 2 }, 10);
+  buckets.charge("a", 3, 3_600_000);
+  expect([0, 1_000, 2_000].map((nowMs) => buckets.hasToken("a", nowMs))).toEqual([false, false, true]);
+});
+
 test("the name used longest ago, to the second, is forgotten when there are too many", () => {
   const buckets = new KeyedBuckets({ perSec: 0, burst: 1 }, 2);
   for (const name of ["a", "b"]) buckets.take(name, 0);

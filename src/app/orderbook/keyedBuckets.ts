@@ -33,7 +33,8 @@ export class KeyedBuckets {
   /** Whether `take` would succeed. Does not count as a use. */
   hasToken(name: string, nowMs: number): boolean {
     const bucket = this.#buckets.get(name);
-    return bucket === undefined || this.#tokensAt(bucket, nowMs) >= 1;
+    if (bucket !== undefined) this.#refill(bucket, nowMs);
+    return bucket === undefined || bucket.tokens >= 1;
   }
 
   /** Takes `count` tokens away even if they are not there; the debt never exceeds a full burst. */
@@ -42,15 +43,16 @@ export class KeyedBuckets {
     bucket.tokens = Math.max(-this.#rate.burst, bucket.tokens - count);
   }
 
-  #tokensAt({ tokens, atMs }: Bucket, nowMs: number): number {
-    return Math.min(this.#rate.burst, tokens + (Math.max(0, nowMs - atMs) / 1000) * this.#rate.perSec);
+  #refill(bucket: Bucket, nowMs: number): void {
+    const passedMs = Math.max(0, nowMs - bucket.atMs);
+    bucket.tokens = Math.min(this.#rate.burst, bucket.tokens + (passedMs / 1000) * this.#rate.perSec);
+    bucket.atMs = nowMs;
   }
 
   #refilled(name: string, nowMs: number): Bucket {
     const known = this.#buckets.get(name);
     const bucket = known ?? { tokens: this.#rate.burst, atMs: nowMs, placedMs: nowMs };
-    bucket.tokens = this.#tokensAt(bucket, nowMs);
-    bucket.atMs = nowMs;
+    this.#refill(bucket, nowMs);
     if (known && Math.abs(nowMs - known.placedMs) < PLACE_MS) return bucket;
     bucket.placedMs = nowMs;
     this.#buckets.delete(name);
