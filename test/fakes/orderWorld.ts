@@ -79,6 +79,8 @@ export class OrderWorld {
   readonly sent: Sent[] = [];
   /** False: the message reaches nobody. */
   deliver: (sent: Sent, to: string) => boolean = () => true;
+  /** How much the nodes' wall clocks are ahead. */
+  skewMs = 0;
   /** False: no relay is connected. */
   online = true;
   readonly #waiting: (() => void)[] = [];
@@ -116,7 +118,7 @@ export class OrderWorld {
       const alive = (): boolean => this.#epoch.get(name) === epoch;
       return createOrders({
         clock: {
-          nowMs: () => this.clock.nowMs(),
+          nowMs: () => this.clock.nowMs() + this.skewMs,
           after: (delayMs, task) =>
             this.clock.after(delayMs, () => {
               if (alive()) task();

@@ -38,6 +38,13 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "a clock that is set back by hours has no orders of busy keys fetched for as long",
+    "src/app/orderbook/keyedBuckets.ts",
+    "    if (bucket !== undefined) this.#refill(bucket, nowMs);\n",
+    "",
+    "src/app/orderbook/keyedBuckets.test.ts",
+  ),
+  bug(
     "a pair whose book no relay tells keeps those of other pairs from being asked for again",
     "src/app/orderbook/bookLoader.ts",
     "          this.#putLast(pair, followed);\n",

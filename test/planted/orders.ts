@@ -24,6 +24,13 @@ const AWAY_TEST = "src/app/orders/backendAway.test.ts";
 /** Own orders and the matching handshake. */
 export const ORDERS: readonly PlantedBug[] = [
   bug(
+    "a clock that is set back by hours keeps an order that was taken back out of the books for as long",
+    "src/app/orders/orderUpkeep.ts",
+    "this.#steadyMs = steadyTime(deps.clock);",
+    "this.#steadyMs = () => deps.clock.nowMs();",
+    "src/app/orders/accountOrders.test.ts",
+  ),
+  bug(
     "a match does not reduce what the order can still sell",
     MAKER,
     "sub(order.maxBaseVol, reservedVolume(order));",

@@ -108,6 +108,18 @@ test.each([
   expect(world.messages("MakerOrderCreated")).toMatchObject([{ uuid }, { uuid, maxVolume: decimal("10") }]);
 });
 
+test("a clock that is set back by hours keeps no order out of the books for longer", async () => {
+  const { world, maker } = await chainPair();
+  const uuid = await place(maker, sell({ base: "TOK" }));
+  await world.clock.advance(1_000);
+  maker.coin("ETH").setBalance("0.001");
+  await world.clock.advance(1_000);
+  maker.coin("ETH").setBalance("1");
+  world.skewMs = -8 * 3_600_000;
+  await world.clock.advance(125_000);
+  expect(world.messages("MakerOrderCreated")).toMatchObject([{ uuid }, { uuid }]);
+});
+
 test("an order stays offered while open handshakes hold the fees of the next one", async () => {
   const { world, maker, taker } = await chainPair();
   maker.coin("ETH").setBalance("0.006");

@@ -2,7 +2,7 @@ import { add, fromUnits, type Rational, sub, ZERO } from "../../core/money/ratio
 import { noFeeKeyText } from "../../core/network/dexFee.ts";
 import { dropMatch, isHalfMatched, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
 import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
-import { mapInTurns } from "../../ports/clock.ts";
+import { mapInTurns, steadyTime } from "../../ports/clock.ts";
 import { claimFee, claimOutage, feesBeside } from "../fees/tradeFunds.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
 import { missingFees, whyNoTrade } from "./fundsChecks.ts";
@@ -23,13 +23,15 @@ export class OrderUpkeep {
   readonly #orders: MakerEndingDeps;
   readonly #takerSide: TakerSide;
   readonly #vain: ReadonlySet<string>;
+  /** Of pauses: a wall clock that is set back makes none longer. */
+  readonly #steadyMs: () => number;
   readonly #watched = new Map<string, { readonly coin: TradingCoin; readonly stop: () => void }>();
   readonly #changed = new Set<string>();
   /** Orders kept back that were reported; as many as there are open orders at most. */
   readonly #told = new Set<string>();
-  /** When an announced order was taken out of the books though it is still there; as many as there are open orders at most. */
+  /** When, by the steady clock, an announced order was taken out of the books though it is still there; as many as there are open orders at most. */
   readonly #takenBackMs = new Map<string, number>();
-  #lastBalanceLoopMs = 0;
+  #lastBalanceLoopMs = Number.NEGATIVE_INFINITY;
   /** Whether the last turn left something for the next, and nothing was done to an order since. */
   #isSettled = false;
 
@@ -39,6 +41,7 @@ export class OrderUpkeep {
     this.#orders = orders;
     this.#takerSide = takerSide;
     this.#vain = vain;
+    this.#steadyMs = steadyTime(deps.clock);
   }
 
   /** Without orders, and with nothing left of earlier ones, a turn would do nothing. */
@@ -54,8 +57,7 @@ export class OrderUpkeep {
 
   /** A turn would do nothing: orders stand as the last one left them, and no time has run out. */
   mayRest(): boolean {
-    const { clock } = this.#deps;
-    if (!this.#isSettled || this.#changed.size > 0 || clock.nowMs() - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS) return false;
+    if (!this.#isSettled || this.#changed.size > 0 || this.#steadyMs() - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS) return false;
     if (this.#deps.keyElsewhere() || !this.#takerSide.isQuiet) return false;
     for (const [ticker, { coin }] of this.#watched) if (this.#deps.coin(ticker) !== coin) return false;
     return true;
@@ -88,7 +90,7 @@ export class OrderUpkeep {
   async #storeChanges(): Promise<void> {
     await this.#takerTimeouts();
     await this.#endMakers();
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#steadyMs();
     const all = nowMs - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS;
     if (all) this.#lastBalanceLoopMs = nowMs;
     await this.#followBalances(all);
@@ -219,7 +221,7 @@ export class OrderUpkeep {
     // Not for each of thousands that are taken back: to look at all of these each time would take a second.
     if (this.#takenBackMs.size >= makers.size)
       for (const uuid of this.#takenBackMs.keys()) if (!makers.has(uuid)) this.#takenBackMs.delete(uuid);
-    this.#takenBackMs.set(order.uuid, this.#deps.clock.nowMs());
+    this.#takenBackMs.set(order.uuid, this.#steadyMs());
     this.#orders.announcer.withdraw(order);
   }
 
@@ -321,7 +323,7 @@ export class OrderUpkeep {
   #isTakenBack({ uuid }: MakerOrder): boolean {
     const sinceMs = this.#takenBackMs.get(uuid);
     if (sinceMs === undefined) return false;
-    if (this.#deps.clock.nowMs() - sinceMs < TAKEN_BACK_MS) return true;
+    if (this.#steadyMs() - sinceMs < TAKEN_BACK_MS) return true;
     this.#takenBackMs.delete(uuid);
     return false;
   }
