@@ -45,6 +45,20 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/keyedBuckets.test.ts",
   ),
   bug(
+    "a relay is doubted for orders whose makers said something while this node slept",
+    BOOK,
+    "nowMs - this.#prunedMs > MOST_APART_MS || ",
+    "",
+    "src/app/orderbook/doubtedRelay.test.ts",
+  ),
+  bug(
+    "a relay is doubted for orders whose makers said something while this node had no relay",
+    SERVICE,
+    "isDeaf: () => !p2p.isRelay && p2p.relays().length === 0,",
+    "isDeaf: () => false,",
+    "src/app/orderbook/doubtedRelay.test.ts",
+  ),
+  bug(
     "a pair whose book no relay tells keeps those of other pairs from being asked for again",
     "src/app/orderbook/bookLoader.ts",
     "          this.#putLast(pair, followed);\n",

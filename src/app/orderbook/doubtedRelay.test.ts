@@ -57,6 +57,49 @@ test("a relay that invents orders is graded down when nobody ever signs anything
   expect(node.log.lines.filter((l) => l.event === "relay_doubted")).toHaveLength(1);
 });
 
+/** The time of a machine that may be suspended: its wall clock goes on, and no timer does. */
+class SuspendableClock extends VirtualClock {
+  sleptMs = 0;
+  override nowMs(): number {
+    return super.nowMs() + this.sleptMs;
+  }
+}
+
+/** A node of one relay that has just told it of six orders. */
+async function justTold(): Promise<{ readonly clock: SuspendableClock; readonly world: BookWorld; readonly node: BookNode }> {
+  const clock = new SuspendableClock();
+  const world = new BookWorld(clock);
+  inventor(world, "relay", () => range(1, 6));
+  const node = world.light("L", "relay");
+  node.service.follow("AAA", "BBB");
+  await clock.advance(40_000);
+  expect(node.sees()).toHaveLength(6);
+  return { clock, world, node };
+}
+
+test("a relay is not graded down because this node slept while the makers it had told of said something", async () => {
+  const { clock, node } = await justTold();
+  clock.sleptMs = 8 * 3_600_000;
+  await clock.advance(130_000);
+  expect([node.sees(), node.grades.isDoubted("relay")]).toEqual([[], false]);
+});
+
+test("a relay is not graded down because this node slept for a minute of the time in which the makers would have been heard", async () => {
+  const { clock, node } = await justTold();
+  clock.sleptMs = 45_000;
+  await clock.advance(130_000);
+  expect([node.sees(), node.grades.isDoubted("relay")]).toEqual([[], false]);
+});
+
+test("a relay is not graded down because this node had none for most of that time", async () => {
+  const { clock, world, node } = await justTold();
+  world.hub.disconnect("L", "relay");
+  await clock.advance(45_000);
+  world.hub.connect("L", "relay");
+  await clock.advance(20_000);
+  expect([node.sees(), node.grades.isDoubted("relay")]).toEqual([[], false]);
+});
+
 test("a relay that is graded down confirms nothing another one invents, and is asked only when no other answers", async () => {
   const world = new BookWorld();
   inventor(world, "liar", () => range(1, 6));

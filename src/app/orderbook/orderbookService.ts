@@ -85,6 +85,7 @@ export class OrderbookService {
     this.#book = new OrderbookState({
       isOwnKey: (pubkey) => pubkey === ownKey,
       isBanned: deps.isBanned,
+      isDeaf: () => !p2p.isRelay && p2p.relays().length === 0,
       follows: (pair) => p2p.isRelay || this.#followed.has(pair),
       hasHistory: deps.hasHistory,
       ...(options.orderTimeoutMs !== undefined && { timeoutMs: options.orderTimeoutMs }),

@@ -27,10 +27,14 @@ const ROOT_REST_MS = 10_000;
  * are half a megabyte, of every relay and for every node that follows the pair.
  */
 const FULL_REST_MS = 600_000;
+/** Whoever prunes does so every 30 s: two calls further apart mean that the machine slept in between. */
+const MOST_APART_MS = 45_000;
 
 export type BookOptions = AnswerRules & {
   readonly timeoutMs?: number;
   readonly limits?: BookLimits;
+  /** Whether this node has nobody to hear makers from. */
+  readonly isDeaf?: () => boolean;
   /** Keys this node does not hear: that it has heard nothing signed of them refutes nobody who told of their orders. */
   readonly isBanned?: (pubkey: string) => boolean;
   /** Whether this node has traded well with a key: where the book is full, strangers make room for it. */
@@ -48,6 +52,9 @@ export class OrderbookState {
   readonly #store: OrderStore;
   readonly #cancelled = new CancelMemory();
   readonly #unsigned: UnsignedAnswers;
+  /** When `prune` was called last, and since when this node has heard makers without a break, as far as that noticed; unix ms. */
+  #prunedMs = Number.POSITIVE_INFINITY;
+  #hearsSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BookOptions) {
     this.#options = options;
@@ -140,13 +147,16 @@ export class OrderbookState {
     return this.#unsigned.syncAnswer(pubkey, asked, answer, source, nowMs);
   }
 
-  /** Drops the orders of keys that have been silent too long. True if any order went. */
+  /** Drops the orders of keys that have been silent too long. True if any order went. To be called every 30 s at least. */
   prune(nowMs: number): boolean {
     const before = this.#store.size;
     this.#store.clampTimes(nowMs);
+    if (nowMs - this.#prunedMs > MOST_APART_MS || this.#options.isDeaf?.()) this.#hearsSinceMs = nowMs;
+    this.#prunedMs = nowMs;
     const invented = new Map<string, number>();
     for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) {
-      const sources = this.#options.isBanned?.(shelf.pubkey) ? [] : unheardOf(shelf);
+      const isOurFault = shelf.aliveAtMs < this.#hearsSinceMs || this.#options.isBanned?.(shelf.pubkey);
+      const sources = isOurFault ? [] : unheardOf(shelf);
       for (const source of sources) invented.set(source, (invented.get(source) ?? 0) + 1);
       this.#store.dropShelf(shelf);
     }
