@@ -1056,8 +1056,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "certificates are judged where nobody wants it",
     `${AT}/electrumEndpoint.ts`,
-    "address.disableCertVerification\n",
-    "!address.port\n",
+    "address.disableCertVerification ? ANY_CERTIFICATE",
+    "!address.port ? ANY_CERTIFICATE",
     SOCKET_TEST,
   ),
   bug(

@@ -163,15 +163,15 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "one key may fill the book",
     "src/core/book/orderStore.ts",
-    "if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return false;",
+    "if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return undefined;",
     "",
     BOOK_TEST,
   ),
   bug(
     "a few keys fill a pair for good",
     "src/core/book/orderStore.ts",
-    "const spare = unconfirmed ?? (",
-    "const spare = unconfirmed ?? undefined; void (",
+    "return unconfirmed ?? (",
+    "return unconfirmed ?? undefined; void (",
     BOOK_TEST,
   ),
   bug(
@@ -749,8 +749,8 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a relay is blamed for a key that its asker does not hear because it is banned",
     BOOK,
-    "this.#options.isBanned?.(shelf.pubkey) ? [] : unheardOf(shelf)",
-    "unheardOf(shelf)",
+    " || this.#options.isBanned?.(shelf.pubkey);",
+    ";",
     "src/app/orderbook/doubtedRelay.test.ts",
   ),
   bug(
