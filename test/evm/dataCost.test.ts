@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { DATA_ROOM, dataBound } from "../../src/app/coin/evm/dataCost.ts";
+import { dataBound } from "../../src/app/coin/evm/dataCost.ts";
+import { DATA_ROOM } from "../../src/app/coin/evm/gasFigures.ts";
 import { ARB_SYS, FEE_ORACLE, SCROLL_ORACLE } from "../../src/core/evm/dataCost.ts";
 import { OWNER, RpcRefusal, type ScriptedNode, type ScriptedWorld, scriptedWorld } from "./support/scriptedEvm.ts";
 

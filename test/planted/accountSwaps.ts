@@ -30,6 +30,7 @@ const SENDING = "src/app/swap/duties/sending.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const SWAP_STATE = "src/core/swap/swapState.ts";
 const SWAP_STATE_TEST = "src/core/swap/swapState.test.ts";
+const GAS_FIGURES = "src/app/coin/evm/gasFigures.ts";
 const FOUND_GAS = "src/app/coin/evm/foundGas.ts";
 const FOUND_GAS_TEST = "src/app/coin/evm/foundGas.test.ts";
 const OBSTACLE_TEST = "src/app/coin/evm/claimObstacle.test.ts";
@@ -283,8 +284,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim of one coin is found to need is asked of those of all others that are not there",
     "src/app/coin/evm/foundGas.ts",
-    "return this.#byCoin.get(coin)?.gas ?? 0n;",
-    "return [...this.#byCoin.values()].reduce((most, { gas }) => (gas > most ? gas : most), 0n);",
+    "return this.#byCoin.get(coin)?.gas ?? NO_GAS;",
+    "return [...this.#byCoin.values()].reduce((most, { gas }) => (gas > most ? gas : most), NO_GAS);",
     "src/app/coin/evm/otherCoins.test.ts",
   ),
   bug(
@@ -498,8 +499,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a dex fee of a token has the usual gas whatever the token needs",
     TRADE_FUNDS,
-    'if (use === "fee") return ampleGas(this.#foundFee.gas);',
-    'if (use === "fee") return 0n;',
+    'if (use === "fee") return this.#foundFee.gas;',
+    'if (use === "fee") return NO_GAS;',
     ATTACKS,
   ),
   bug(
@@ -512,7 +513,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a dex fee of a token is paid for however much gas that takes",
     COIN,
-    "if (tried.value > MOST_TRANSFER_GAS) return tooHungry(ticker, tried.value);",
+    "if (tried.value > MOST_TRANSFER) return tooHungry(ticker, tried.value);",
     "",
     BUILDER_TEST,
   ),
@@ -1255,7 +1256,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "what data costs elsewhere has no room to rise",
-    "src/app/coin/evm/dataCost.ts",
+    GAS_FIGURES,
     "DATA_ROOM = 2n;",
     "DATA_ROOM = 1n;",
     "src/app/coin/evm/dataCost.test.ts",
@@ -1439,10 +1440,11 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug("ever lower figures push out what was found before them", FOUND_GAS, "{ ...last, gas: least.gas }", "last", FOUND_GAS_TEST),
   bug(
     "a secret is shown by a claim with less gas than its token needs by now",
-    TRADE_FUNDS,
-    "return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;",
-    "return (found < 0n ? found : usual) + this.besideGas / DATA_ROOM;",
+    GAS_FIGURES,
+    "txGas(greater(usual, found) + data / DATA_ROOM);",
+    "txGas(greater(usual, NO_GAS) + data / DATA_ROOM);",
     "src/app/coin/evm/dataFees.test.ts",
+    "src/app/coin/evm/gasFigures.test.ts",
   ),
   bug(
     "whatever is signed next gets the nonce of what was given up",

@@ -13,8 +13,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "what a waiting swap has left counts as refused while data is dear, and gives its nonce back",
     `${APP}/triedSpend.ts`,
-    "const whole = most + dataGas;",
-    "const whole = most;",
+    "const whole = mostEstimate(most, beside);",
+    "const whole = txGas(most);",
     FIGURES,
   ),
   bug(
@@ -27,8 +27,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "data counts twice in what a claim is found to need: it lacks gas that it has, and stays home where the account has no more",
     `${APP}/triedSpend.ts`,
-    "await chain.call(request, signal, gas - beside)).ok ? gas - beside : gas;",
-    "await chain.call(request, signal, gas - beside)).ok ? gas : gas;",
+    "await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : asCall(gas);",
+    "await chain.call(request, signal, gas - beside)).ok ? asCall(gas) : asCall(gas);",
     FIGURES,
     `${APP}/triedSpend.test.ts`,
   ),
@@ -222,8 +222,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a claim is signed with more gas than the account can pay",
     FUNDS,
-    "const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;",
-    "const most = paid < 0n ? paid : MOST_SPEND_GAS_WITH_DATA;",
+    "const most = paid < MOST_LIMIT ? paid : MOST_LIMIT;",
+    "const most = paid < 0n ? paid : MOST_LIMIT;",
     FIGURES,
   ),
   bug("the operator's part of a fee is left out", READER, "feeOf(operator, true), feeOf(scroll", "feeOf(scroll", NODES),

@@ -1,25 +1,19 @@
 import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { CALL_SAMPLE, gasBeside, sampleGas } from "../../../core/evm/dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
+import { DATA_ROOM, type DataGas, MOST_DATA_GAS, NO_DATA, withRoom } from "./gasFigures.ts";
 
-/**
- * What is asked for data now may have doubled by the block of the transaction: prices of the other chain rise by an eighth in each of its
- * blocks at most, so for six of them, as bids of gas are made to last. What is not needed is not paid.
- */
-export const DATA_ROOM = 2n;
-/** Gas for the data of one transaction above which nothing is begun. */
-export const MOST_DATA_GAS = 1_500_000n;
 /** Wei for the data of one transaction above which nothing is begun or sent: a tenth of a coin, a thousand times what was ever asked. */
 const MOST_DATA_WEI = 10n ** 17n;
 
 /** What the data of one transaction may take by its block: gas beside what its call needs, and wei beside its gas. */
-export type DataBound = { readonly gas: bigint; readonly wei: bigint };
-const NOTHING: DataBound = { gas: 0n, wei: 0n };
+export type DataBound = { readonly gas: DataGas; readonly wei: bigint };
+const NOTHING: DataBound = { gas: NO_DATA, wei: 0n };
 
 /** Nothing where it is not known: `dataObstacle` says so. */
 export function dataBound(chain: Pick<EvmAccount["chain"], "dataCost">): DataBound {
   const cost = chain.dataCost();
-  return cost === null ? NOTHING : { gas: gasBeside(cost) * DATA_ROOM, wei: cost.wei * DATA_ROOM };
+  return cost === null ? NOTHING : { gas: withRoom(gasBeside(cost)), wei: cost.wei * DATA_ROOM };
 }
 
 type Account = Pick<EvmAccount, "chain" | "platform">;
@@ -47,8 +41,8 @@ export function dataObstacle(account: Account): string | null {
  * nobody with data of the same length: a claim itself cannot be estimated without showing its secret, and one with too little gas shows it
  * and earns nothing. Null: the nodes do not say.
  */
-export async function dataGasNow({ chain, address }: Pick<EvmAccount, "chain" | "address">, signal: AbortSignal): Promise<bigint | null> {
+export async function dataGasNow({ chain, address }: Pick<EvmAccount, "chain" | "address">, signal: AbortSignal): Promise<DataGas | null> {
   const sample = { from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE };
   const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_DATA_GAS / DATA_ROOM));
-  return tried.ok ? gasBeside({ gas: tried.value }) * DATA_ROOM : null;
+  return tried.ok ? withRoom(gasBeside({ gas: tried.value })) : null;
 }

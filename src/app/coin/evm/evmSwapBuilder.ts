@@ -17,6 +17,7 @@ import type { EvmSwapChain } from "./evmSwapChain.ts";
 import { paymentCall } from "./evmSwapReader.ts";
 import type { GasUse, Steps } from "./evmTradeFunds.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import { txGas, withGasMargin } from "./gasFigures.ts";
 import { bidOf, outgoingOf } from "./outgoing.ts";
 import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
 import { type Call as PlainCall, signCall } from "./signCall.ts";
@@ -25,8 +26,6 @@ import { bidAt, lastingBid } from "./swapBids.ts";
 type Call = PlainCall & { readonly gas: bigint };
 
 const NO_DATA = new Uint8Array(0);
-/** An estimate of gas is of now; by the time of the block a storage slot may cost more. */
-const GAS_MARGIN_PERCENT = 130n;
 /** Of the usual limit: beyond it the token does something nobody agreed on. */
 const MOST_GAS_FACTOR = 10n;
 /** Payments that were tried and not made yet; those that never are, are forgotten. No more are promised at once (`AccountFunds`). */
@@ -135,7 +134,7 @@ export class EvmSwapBuilder {
         kind === "Unreachable" ? `whether a payment of ${ticker} goes through is not known` : `the payment of ${ticker} would fail`;
       return `${what}: ${message.replace(/\.$/, "")}`;
     }
-    const needed = (tried.value * GAS_MARGIN_PERCENT) / 100n;
+    const needed = withGasMargin(txGas(tried.value));
     const usual = this.#deps.gasOf("payment");
     if (needed > usual * MOST_GAS_FACTOR) return `a payment of ${ticker} needs ${tried.value} gas, far more than the usual ${usual}`;
     if (isAboveBlock(account.chain, needed)) return `a payment of ${ticker} needs ${tried.value} gas, too much for a block`;

@@ -21,21 +21,21 @@ import type {
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce } from "./claimObstacle.ts";
-import { dataBound, dataGasNow, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
+import { dataBound, dataGasNow, dataObstacle } from "./dataCost.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
-import { mostNeeded } from "./foundGas.ts";
 import { priceOf } from "./gasBid.ts";
+import { asCall, CONTRACT_GAS, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, txGas } from "./gasFigures.ts";
 import { isClaimable } from "./isClaimable.ts";
 import { greatestCost, outgoingOf } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 import { ReadTxs } from "./readTxs.ts";
 import { samePayment } from "./replacement.ts";
-import { CONTRACT_GAS, tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
+import { tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
 
 /**
  * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
@@ -46,11 +46,6 @@ const MOST_PER_TX = 10n ** 18n;
 const SPIKE_ROOM = 2n * 50n;
 /** However little a swap is worth, its claim may cost ten times the usual price, and its refund, which a tenth is paid for, twice. */
 const LEAST_ROOM = 2n * 10n;
-
-/** Ten times the usual limit: beyond it the token does something nobody agreed on. */
-const MOST_SPEND_GAS = 1_500_000n;
-const MOST_NEEDED_GAS = mostNeeded(MOST_SPEND_GAS);
-const MOST_TRANSFER_GAS = MOST_NEEDED_GAS - CONTRACT_GAS;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -103,14 +98,14 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, contract: token, ticker } = this.coin;
     if (token === null) return null;
     const data = transferCall(addressOfPubkey(feeKey), feeUnits);
-    const tried = await account.chain.estimateGas({ from: account.address, to: token, value: 0n, data }, signal, MOST_TRANSFER_GAS);
+    const tried = await account.chain.estimateGas({ from: account.address, to: token, value: 0n, data }, signal, MOST_TRANSFER);
     if (!tried.ok) {
       const { kind, message } = tried.error;
       const what = kind === "Unreachable" ? `whether a dex fee of ${ticker} arrives is not known` : `a dex fee of ${ticker} would fail`;
       return `${what}: ${message.replace(/\.$/, "")}`;
     }
-    if (tried.value > MOST_TRANSFER_GAS) return tooHungry(ticker, tried.value);
-    this.needsFeeGas(tried.value);
+    if (tried.value > MOST_TRANSFER) return tooHungry(ticker, tried.value);
+    this.needsFeeGas(asCall(txGas(tried.value)));
     return null;
   }
 
@@ -123,12 +118,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
-    const tried = await tryPayout(account, from, token, units, MOST_NEEDED_GAS, this.besideGas, signal);
+    const tried = await tryPayout(account, from, token, units, MOST_NEEDED, this.besideGas, signal);
     if (!tried.ok)
       return tried.error.kind === "Reverted"
         ? refused(`the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`)
         : null;
-    const isUsable = tried.value <= MOST_NEEDED_GAS;
+    const isUsable = tried.value <= MOST_NEEDED;
     if (isUsable) this.needsSpendGas(tried.value);
     return isUsable ? null : refused(tooHungry(ticker, tried.value - CONTRACT_GAS));
   }
@@ -154,7 +149,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
-    return this.#own(claim).tx.gasLimit < this.leastClaimGas(this.#otherCoin(claim));
+    return lacks(txGas(this.#own(claim).tx.gasLimit), this.leastClaimGas(this.#otherCoin(claim)));
   }
   lostNonce(raw: Uint8Array): boolean {
     return hasLostNonce(this.coin.account, this.#own(raw));
@@ -199,8 +194,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (beside !== null) this.needsDataGas(beside);
     const tried =
       showsSecret && call.kind === "receiverSpend"
-        ? await tryClaim(account, to, call, MOST_NEEDED_GAS, this.besideGas, signal)
-        : await trySpend(account, to, data, MOST_NEEDED_GAS, this.besideGas, signal);
+        ? await tryClaim(account, to, call, MOST_NEEDED, this.besideGas, signal)
+        : await trySpend(account, to, data, MOST_NEEDED, this.besideGas, signal);
     if (!tried?.isRefused && tried?.gas != null) this.needsSpendGas(tried.gas, this.#otherCoin(spend));
     return tried?.isRefused ?? null;
   }

@@ -8,11 +8,12 @@ import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
 import { APPROVAL_GAS } from "./allowanceKeeper.ts";
 import { fitBlock } from "./blockGas.ts";
-import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
+import { dataBound, dataObstacle } from "./dataCost.ts";
 import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
-import { ampleGas, FoundGas, FoundGasOf } from "./foundGas.ts";
+import { FoundGas, FoundGasOf } from "./foundGas.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import { ampleLimit, type CallGas, callGas, type DataGas, leastLimit, MOST_LIMIT, NO_DATA, NO_GAS, type TxGas } from "./gasFigures.ts";
 
 /** Transactions of a swap that cost gas. */
 export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
@@ -32,8 +33,6 @@ type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: 
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
 
-/** Of a claim or refund: eight times the most that is begun with, as promises have it, and the greatest transaction of Ethereum (EIP-7825). */
-const MOST_SPEND_GAS_WITH_DATA = 8n * MOST_DATA_GAS;
 /** Of the price, for which the account must still have the gas when the bid is raised. */
 const RAISE_DIVISOR = 4n;
 
@@ -63,7 +62,7 @@ export class EvmTradeFunds {
   readonly #foundOfOthers: FoundGasOf;
   /** The same of a dex fee. */
   readonly #foundFee: FoundGas;
-  #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
+  #dataGas = { gas: NO_DATA, untilMs: Number.NEGATIVE_INFINITY };
 
   /**
    * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
@@ -177,37 +176,35 @@ export class EvmTradeFunds {
    * A claim or refund of this token was just found to need so much, which the limits may not foresee.
    * @param other of which other coin of the account, by what that is in the swap contract; null: of this one
    */
-  protected needsSpendGas(gas: bigint, other: EvmAddress | null = null): void {
+  protected needsSpendGas(gas: CallGas, other: EvmAddress | null = null): void {
     if (other === null) this.#found.add(gas);
     else this.#foundOfOthers.add(other, gas);
   }
-  #spendGasOf(other: EvmAddress | null): bigint {
+  #spendGasOf(other: EvmAddress | null): CallGas {
     return other === null ? this.#found.gas : this.#foundOfOthers.gas(other);
   }
 
-  protected needsFeeGas(gas: bigint): void {
+  protected needsFeeGas(gas: CallGas): void {
     this.#foundFee.add(gas);
   }
 
   /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
-  protected needsDataGas(gas: bigint): void {
+  protected needsDataGas(gas: DataGas): void {
     this.#dataGas = { gas, untilMs: this.coin.account.clock.nowMs() + FOUND_MS };
   }
 
-  /** 0: nothing was found. */
-  #foundGas(use: GasUse, other: EvmAddress | null): bigint {
-    if (use === "fee") return ampleGas(this.#foundFee.gas);
-    return use === "claim" || use === "refund" ? ampleGas(this.#spendGasOf(other)) : 0n;
+  #foundGas(use: GasUse, other: EvmAddress | null): CallGas {
+    if (use === "fee") return this.#foundFee.gas;
+    return use === "claim" || use === "refund" ? this.#spendGasOf(other) : NO_GAS;
   }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
-  gasOf(use: GasUse, other: EvmAddress | null = null): bigint {
-    const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
-    return (found > usual ? found : usual) + this.besideGas;
+  gasOf(use: GasUse, other: EvmAddress | null = null): TxGas {
+    return ampleLimit(this.#usualGas(use, other), this.#foundGas(use, other), this.besideGas);
   }
-  protected get besideGas(): bigint {
+  protected get besideGas(): DataGas {
     const { gas } = dataBound(this.coin.account.chain);
-    const found = this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : 0n;
+    const found = this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : NO_DATA;
     return gas > found ? gas : found;
   }
   /**
@@ -217,23 +214,24 @@ export class EvmTradeFunds {
    */
   protected spendGas(use: "claim" | "refund", known: bigint, other: EvmAddress | null = null): bigint {
     const { chain, address } = this.coin.account;
-    const usual = this.#usualGas(use, other);
-    const found = this.#foundGas(use, other);
-    const least = found > usual ? found : usual;
+    const least = ampleLimit(this.#usualGas(use, other), this.#foundGas(use, other), NO_DATA);
     const asked = this.gasOf(use, other);
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
     const price = this.#price();
     const paid = left / (price + price / RAISE_DIVISOR + 1n);
-    const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;
+    const most = paid < MOST_LIMIT ? paid : MOST_LIMIT;
     return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
-  protected leastClaimGas(other: EvmAddress | null = null): bigint {
-    const [usual, found] = [this.#usualGas("claim", other), this.#spendGasOf(other)];
-    return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;
+  protected leastClaimGas(other: EvmAddress | null = null): TxGas {
+    const [usual, found, beside] = [this.#usualGas("claim", other), this.#spendGasOf(other), this.besideGas];
+    return leastLimit(usual, found, beside);
   }
-  #usualGas(use: GasUse, other: EvmAddress | null = null): bigint {
+  #usualGas(use: GasUse, other: EvmAddress | null = null): CallGas {
+    return callGas(this.#usualLimit(use, other));
+  }
+  #usualLimit(use: GasUse, other: EvmAddress | null): bigint {
     const { limits } = this.coin.spec.kind.gas;
     const isToken = other === null ? this.coin.contract !== null : other !== ZERO_ADDRESS;
     switch (use) {

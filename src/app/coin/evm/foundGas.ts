@@ -1,6 +1,7 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
 import { dropOldest } from "../../../core/util/dropOldest.ts";
 import type { Clock } from "../../../ports/clock.ts";
+import { type CallGas, NO_GAS } from "./gasFigures.ts";
 
 /** A figure counts so long: each step of a swap asks again, and without one nobody would. */
 const COUNTS_MS = 600_000;
@@ -9,14 +10,7 @@ const MOST_KEPT = 8;
 /** Of so many coins the figures are kept. */
 const MOST_COINS = 64;
 
-/** What was tried now is made in another block. */
-const MARGIN_PERCENT = 130n;
-/** Gas to sign with where a try needed so much. */
-export const ampleGas = (needed: bigint): bigint => (needed * MARGIN_PERCENT) / 100n;
-/** The most a try may need where so much is signed with at most. */
-export const mostNeeded = (ample: bigint): bigint => (ample * 100n) / MARGIN_PERCENT;
-
-type Found = { readonly gas: bigint; readonly untilMs: number };
+type Found = { readonly gas: CallGas; readonly untilMs: number };
 
 /**
  * Gas that was found to be needed, by many swaps that ask about different payments. The greatest figure that still counts is the answer:
@@ -31,7 +25,7 @@ export class FoundGas {
     this.#clock = clock;
   }
 
-  add(gas: bigint): void {
+  add(gas: CallGas): void {
     const last = { gas, untilMs: this.#clock.nowMs() + COUNTS_MS };
     const greater = this.#counting().filter((found) => found.gas > gas);
     const least = greater.length < MOST_KEPT ? undefined : greater.at(-1);
@@ -39,8 +33,8 @@ export class FoundGas {
   }
 
   /** 0: nothing was found of late. */
-  get gas(): bigint {
-    return this.#counting()[0]?.gas ?? 0n;
+  get gas(): CallGas {
+    return this.#counting()[0]?.gas ?? NO_GAS;
   }
 
   #counting(): readonly Found[] {
@@ -57,7 +51,7 @@ export class FoundGasOf {
     this.#clock = clock;
   }
 
-  add(coin: EvmAddress, gas: bigint): void {
+  add(coin: EvmAddress, gas: CallGas): void {
     const found = this.#byCoin.get(coin) ?? new FoundGas(this.#clock);
     found.add(gas);
     this.#byCoin.delete(coin);
@@ -65,7 +59,7 @@ export class FoundGasOf {
     dropOldest(this.#byCoin, MOST_COINS);
   }
 
-  gas(coin: EvmAddress): bigint {
-    return this.#byCoin.get(coin)?.gas ?? 0n;
+  gas(coin: EvmAddress): CallGas {
+    return this.#byCoin.get(coin)?.gas ?? NO_GAS;
   }
 }

@@ -3,11 +3,12 @@ import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { addressFromBytes, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { ChainReadError } from "../../../ports/accountChain.ts";
-import { CONTRACT_GAS, tryClaim, trySpend } from "./triedSpend.ts";
+import { CONTRACT_GAS, callGas, NO_DATA, withRoom } from "./gasFigures.ts";
+import { tryClaim, trySpend } from "./triedSpend.ts";
 
 const [address, contract, token] = [7, 8, 9].map((byte) => addressFromBytes(new Uint8Array(20).fill(byte))) as [never, never, never];
 const { signal } = new AbortController();
-const MOST = 1_000_000n;
+const MOST = callGas(1_000_000n);
 const REVERTED: ChainReadError = { kind: "Reverted", data: null, message: "paused." };
 const HUNGRY: ChainReadError = {
   kind: "Reverted",
@@ -39,7 +40,7 @@ test.each([
     expect(data.includes(0xab)).toBe(false);
     return typeof answer === "bigint" ? ok(answer) : err(answer);
   };
-  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, 0n, signal)).toEqual(told);
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, NO_DATA, signal)).toEqual(told);
 });
 
 test.each([
@@ -50,13 +51,13 @@ test.each([
   const chain = new FakeAccountChain();
   chain.hasCode = async () => code;
   chain.estimateGas = async () => err(REVERTED);
-  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(ZERO_ADDRESS as never), MOST, 0n, signal)).toEqual(told);
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(ZERO_ADDRESS as never), MOST, NO_DATA, signal)).toEqual(told);
 });
 
 test.each([
   ["is carried out", ok(new Uint8Array(0)), ok(90_000n), { isRefused: false, gas: 90_000n }],
-  ["needs more gas than any is signed with", ok(new Uint8Array(0)), ok(MOST + 1n), { isRefused: true, gas: MOST + 1n }],
-  ["needs more than that as its data counts", ok(new Uint8Array(0)), ok(MOST + 2n), { isRefused: true, gas: MOST + 2n }],
+  ["needs more gas than any is signed with", ok(new Uint8Array(0)), ok(MOST + 1n), { isRefused: true, gas: null }],
+  ["needs more than that as its data counts", ok(new Uint8Array(0)), ok(MOST + 2n), { isRefused: true, gas: null }],
   ["is not carried out with so much", err(REVERTED), err(HUNGRY), { isRefused: true, gas: null }],
   ["is, and one node says that nodes have too little", ok(new Uint8Array(0)), err(HUNGRY), { isRefused: false, gas: null }],
   ["is in the block that nodes are making, where they estimate", ok(new Uint8Array(0)), err(REVERTED), { isRefused: false, gas: null }],
@@ -68,7 +69,7 @@ test.each([
   const chain = new FakeAccountChain();
   chain.call = async (_request, _signal, given) => (given === MOST ? called : expect.fail(`called with ${given} gas`));
   chain.estimateGas = async () => gas;
-  expect(await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, 0n, signal)).toEqual(told);
+  expect(await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, NO_DATA, signal)).toEqual(told);
 });
 
 /** Of a transfer with so many bytes, and of what it does; see `plainGas`. */
@@ -85,7 +86,7 @@ test.each([
   const chain = new FakeAccountChain();
   chain.call = async (_request, _signal, given) => ((given ?? 0n) >= carried ? ok(new Uint8Array(0)) : err(REVERTED));
   chain.estimateGas = async ({ to }) => (to === contract ? ok(90_000n + DATA_GAS) : alone === null ? err(AWAY) : ok(alone));
-  const tried = await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, 2n * DATA_GAS, signal);
+  const tried = await trySpend({ chain, address, platform: "ETH" }, contract, new Uint8Array(4), MOST, withRoom(DATA_GAS), signal);
   expect(tried).toEqual({ isRefused: false, gas });
 });
 
@@ -100,6 +101,6 @@ test("so is a claim of a token that nobody has: no more than its transfer is tol
     expect([data.length, data.includes(0xab)]).toEqual([68, false]);
     return ok(to === token ? 50_000n + DATA_GAS : plain(68) + DATA_GAS);
   };
-  const told = await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, 2n * DATA_GAS, signal);
+  const told = await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal);
   expect([told, asked]).toEqual([{ isRefused: false, gas: 50_000n + CONTRACT_GAS }, [`${token} 50000`]]);
 });

@@ -5,48 +5,62 @@ import type { SwapCall } from "../../../core/evm/swapContract.ts";
 import type { Result } from "../../../core/util/result.ts";
 import type { CallRequest, ChainReadError } from "../../../ports/accountChain.ts";
 import type { EvmAccount } from "./evmAccount.ts";
+import {
+  asCall,
+  type CallGas,
+  CONTRACT_GAS,
+  type DataGas,
+  mostEstimate,
+  payoutGas,
+  type TxGas,
+  txGas,
+  withoutBeside,
+} from "./gasFigures.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
-
-/** What a swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
-export const CONTRACT_GAS = 60_000n;
 
 type Account = Pick<EvmAccount, "chain" | "address" | "platform">;
 
 /** `gas`: what it needs beside its data, where that was found; it may be more than `most` where it is refused for that. */
-export type TriedSpend = { readonly isRefused: boolean; readonly gas: bigint | null };
+export type TriedSpend = { readonly isRefused: boolean; readonly gas: CallGas | null };
 
 /**
  * What a call needs without its data, where the chain counts data as gas (Arbitrum): what a version is signed with has that beside, and would have it twice. A
  * transfer of nothing to nobody with the same data tells what that needs, and no node is believed it: with what is left of the estimate as many nodes as must
  * agree carry the call out, in which a chain counts no data. Else the whole estimate counts.
  */
-async function withoutData({ chain }: Pick<Account, "chain">, request: CallRequest, gas: bigint, signal: AbortSignal): Promise<bigint> {
+async function withoutData(
+  { chain }: Pick<Account, "chain">,
+  request: CallRequest,
+  gas: TxGas,
+  data: DataGas,
+  signal: AbortSignal,
+): Promise<CallGas> {
+  if (data === 0n) return asCall(gas);
   const alone = await chain.estimateGas({ ...request, to: ZERO_ADDRESS, value: 0n }, signal, gas);
   const beside = alone.ok ? gasBeside({ gas: alone.value }, request.data.length) : 0n;
-  if (beside === 0n || beside >= gas) return gas;
-  return (await chain.call(request, signal, gas - beside)).ok ? gas - beside : gas;
+  if (beside === 0n || beside >= gas) return asCall(gas);
+  return (await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : asCall(gas);
 }
 
 /**
  * What the transfer of a token needs by which a swap contract pays a claim or refund, and the contract beside. It is tried by itself: the whole claim would show
  * the secret to the nodes.
  * @param most it may need, without its data
- * @param dataGas what data needs as gas, at most
+ * @param beside 0: the chain counts none as gas
  */
 export async function tryPayout(
   { chain, address }: Account,
   from: EvmAddress,
   token: EvmAddress,
   units: bigint,
-  most: bigint,
-  dataGas: bigint,
+  most: CallGas,
+  beside: DataGas,
   signal: AbortSignal,
-): Promise<Result<bigint, ChainReadError>> {
+): Promise<Result<CallGas, ChainReadError>> {
   const request = { from, to: token, value: 0n, data: transferCall(address, units) };
   const tried = await chain.estimateGas(request, signal, most - CONTRACT_GAS);
   if (!tried.ok) return tried;
-  const gas = dataGas > 0n ? await withoutData({ chain }, request, tried.value, signal) : tried.value;
-  return { ok: true, value: gas + CONTRACT_GAS };
+  return { ok: true, value: payoutGas(await withoutData({ chain }, request, txGas(tried.value), beside, signal)) };
 }
 
 /** The same of a claim of a payment that a contract was just said to hold, without its secret; null: nobody says. */
@@ -54,15 +68,15 @@ export async function tryClaim(
   account: Account,
   from: EvmAddress,
   { amount, token }: Extract<SwapCall, { readonly kind: "receiverSpend" }>,
-  most: bigint,
-  dataGas: bigint,
+  most: CallGas,
+  beside: DataGas,
   signal: AbortSignal,
 ): Promise<TriedSpend | null> {
   if (token === ZERO_ADDRESS) {
     const obstacle = await payoutObstacle(account, from, amount, signal);
     return obstacle === null || obstacle.isRefused ? { isRefused: obstacle !== null, gas: null } : null;
   }
-  const tried = await tryPayout(account, from, token, amount, most, dataGas, signal);
+  const tried = await tryPayout(account, from, token, amount, most, beside, signal);
   if (tried.ok) return { isRefused: tried.value > most, gas: tried.value };
   return tried.error.kind === "Reverted" ? { isRefused: true, gas: null } : null;
 }
@@ -75,20 +89,19 @@ export async function trySpend(
   { chain, address }: Account,
   to: EvmAddress,
   data: Uint8Array,
-  most: bigint,
-  dataGas: bigint,
+  most: CallGas,
+  beside: DataGas,
   signal: AbortSignal,
 ): Promise<TriedSpend | null> {
   const request = { from: address, to, value: 0n, data };
-  // Its data is not the token's doing, and is paid for whatever it needs.
-  const whole = most + dataGas;
+  const whole = mostEstimate(most, beside);
   const tried = await chain.call(request, signal, whole);
   if (!tried.ok) return tried.error.kind === "Reverted" ? { isRefused: true, gas: null } : null;
   const needed = await chain.estimateGas(request, signal, whole);
   if (needed.ok) {
     // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
-    if (needed.value > whole) return { isRefused: true, gas: needed.value };
-    const gas = dataGas > 0n ? await withoutData({ chain }, request, needed.value, signal) : needed.value;
+    if (needed.value > whole) return { isRefused: true, gas: null };
+    const gas = await withoutData({ chain }, request, txGas(needed.value), beside, signal);
     // With the most, and what is asked for data beside, it has enough.
     return { isRefused: false, gas: gas < most ? gas : most };
   }
