@@ -594,9 +594,9 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "thousands of orders are taken out of the books in one turn",
-    "src/app/orders/makerEnding.ts",
-    "await mapInTurns(deps.clock, ended, TOLD_IN_TURN,",
-    "await mapInTurns(deps.clock, ended, ended.length,",
+    "src/app/orders/orderAnnouncer.ts",
+    "mapInTurns(this.#deps.clock, ended, TOLD_IN_TURN,",
+    "mapInTurns(this.#deps.clock, ended, ended.length,",
     MANY_TEST,
   ),
   bug(
@@ -1014,5 +1014,19 @@ export const ORDERS: readonly PlantedBug[] = [
     "const MAX_WAITING_HISTORY = MAX_OWN_ORDERS;",
     "const MAX_WAITING_HISTORY = 2_000;",
     "src/app/orders/orderLedger.test.ts",
+  ),
+  bug(
+    "a request waits until the network was told of thousands of orders that were cancelled",
+    "src/app/orders/makerEnding.ts",
+    "{ order: order.uuid, reason }));\n",
+    "{ order: order.uuid, reason }));\n  await deps.announcer.idle();\n",
+    MANY_TEST,
+  ),
+  bug(
+    "a node that stops leaves orders in the books that were cancelled",
+    "src/app/orders/ordersService.ts",
+    "      await announcer.idle();\n",
+    "",
+    MANY_TEST,
   ),
 ];

@@ -1,12 +1,9 @@
 import type { MakerEndReason, MakerOrder } from "../../core/order/makerOrder.ts";
-import { type Clock, mapInTurns } from "../../ports/clock.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { LedgerStep, OrderLedger } from "./orderLedger.ts";
-
-/** Orders about which the network is told in one turn of the event loop: each message is signed, which takes the better part of a millisecond. */
-export const TOLD_IN_TURN = 50;
 
 export type MakerEndingDeps = {
   readonly clock: Clock;
@@ -29,8 +26,5 @@ export async function endMakers(deps: MakerEndingDeps, ended: readonly EndedMake
   for (const { order } of ended) {
     for (const [uuid, match] of order.matches) if (match.connectedAtMs === null) deps.holds.release(uuid);
   }
-  await mapInTurns(deps.clock, ended, TOLD_IN_TURN, ({ order, reason }) => {
-    deps.announcer.withdraw(order);
-    deps.log.info("maker_order_ended", { order: order.uuid, reason });
-  });
+  deps.announcer.withdrawAll(ended, ({ order, reason }) => deps.log.info("maker_order_ended", { order: order.uuid, reason }));
 }

@@ -3,7 +3,7 @@ import { FakeAccountCoin } from "../../../test/fakes/fakeAccountCoin.ts";
 import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
 import type { OrderWorld } from "../../../test/fakes/orderWorld.ts";
 import { StorageError } from "../../ports/sql.ts";
-import { TOLD_IN_TURN } from "./makerEnding.ts";
+import { TOLD_IN_TURN } from "./orderAnnouncer.ts";
 import { RECORDED_IN_TURN } from "./orderLedger.ts";
 
 const COUNT = 130;
@@ -83,6 +83,25 @@ test("orders of both kinds that are cancelled together end in one write, or stay
   expect([cancelled.length, writes.count, maker.orders.myOrders()]).toEqual([6, 1, { makers: [], takers: [] }]);
   await world.clock.advance(60_000);
   expect(world.messages("TakerRequest").filter(({ uuid }) => takers.some((order) => order.uuid === uuid)).length).toBe(3);
+});
+
+test("a request is answered while thousands of other orders that were cancelled are taken out of the books, and a node that stops does that first", async () => {
+  const { world, maker } = await manyOrders();
+  await place(maker, sell({ base: "BBB", rel: "AAA", cancelPrevious: false }));
+  const taker = world.nodes.get("taker");
+  if (!taker) throw new Error("no taker");
+  const asked = await take(taker, buy("1", { base: "BBB", rel: "AAA" }));
+  const from = world.sent.length;
+  const done = maker.orders.cancelAllOrders({ type: "Pair", base: "AAA", rel: "BBB" });
+  const told = world.sent.find(({ message }) => message.type === "TakerRequest" && message.body.uuid === asked);
+  if (!told) throw new Error("nothing was asked");
+  world.send("maker", "taker", told.message);
+  const cancelled = () => world.messages("MakerOrderCancelled").length;
+  const closed = maker.orders.close().then(cancelled);
+  await world.clock.advance(1);
+  expect((await done).cancelled.length).toBe(COUNT);
+  const types = world.sent.slice(from).map(({ message }) => message.type);
+  expect([types.indexOf("MakerReserved"), await closed, cancelled()]).toEqual([TOLD_IN_TURN, COUNT, COUNT]);
 });
 
 test("an order that takes the place of thousands is stored in one write with their ends, whose records are made some in a turn", async () => {

@@ -1,7 +1,11 @@
 import { cutLong, type Rational } from "../../core/money/rational.ts";
 import { availableVolume, type MakerOrder, makerBaseTicker, makerRelTicker } from "../../core/order/makerOrder.ts";
+import { mapInTurns } from "../../ports/clock.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import type { OwnOrders, OwnOrderView } from "./ownOrders.ts";
+
+/** Orders about which the network is told in one turn of the event loop: each message is signed, which takes the better part of a millisecond. */
+export const TOLD_IN_TURN = 50;
 
 /** KDF sends eight zero bytes as trie root in Created, Updated and Cancelled and ignores them on receipt (reference p2p-wire.md section 9). */
 const NO_ROOT = new Uint8Array(8);
@@ -11,6 +15,7 @@ export class OrderAnnouncer implements OwnOrders {
   readonly #deps: Pick<OrdersDeps, "clock" | "log" | "network" | "coin">;
   readonly #announced = new Map<string, OwnOrderView>();
   readonly #listeners = new Set<() => void>();
+  readonly #telling = new Set<Promise<unknown>>();
 
   constructor(deps: Pick<OrdersDeps, "clock" | "log" | "network" | "coin">) {
     this.#deps = deps;
@@ -104,8 +109,34 @@ export class OrderAnnouncer implements OwnOrders {
 
   /** MakerOrderCancelled, also for an order not announced yet: a former run of this node may have announced it. */
   withdraw(order: MakerOrder): void {
+    if (this.#announced.delete(order.uuid)) this.#notify();
+    this.#tellCancelled(order);
+  }
+
+  /**
+   * The same of orders that are no more: out of what this node says of them at once, and the network is told beside the node's other work, so many in a turn. With thousands
+   * that takes seconds, which nobody's handshake is to wait for.
+   * @param onTold called after each message
+   */
+  withdrawAll<T extends { readonly order: MakerOrder }>(ended: readonly T[], onTold: (one: T) => void): void {
+    const announced = ended.filter(({ order }) => this.#announced.delete(order.uuid));
+    if (announced.length > 0) this.#notify();
+    const telling = mapInTurns(this.#deps.clock, ended, TOLD_IN_TURN, (one) => {
+      this.#tellCancelled(one.order);
+      onTold(one);
+    })
+      .catch((error: unknown) => this.#deps.log.error("orders_not_withdrawn", { error }))
+      .finally(() => this.#telling.delete(telling));
+    this.#telling.add(telling);
+  }
+
+  /** Resolves when the network was told of every order that is no more. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#telling);
+  }
+
+  #tellCancelled(order: MakerOrder): void {
     const { uuid } = order;
-    if (this.#announced.delete(uuid)) this.#notify();
     this.#deps.network.publish(makerBaseTicker(order), makerRelTicker(order), {
       type: "MakerOrderCancelled",
       body: { uuid, timestamp: this.#nowSec(), pairTrieRoot: NO_ROOT },

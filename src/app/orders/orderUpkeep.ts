@@ -6,7 +6,8 @@ import { mapInTurns, steadyTime } from "../../ports/clock.ts";
 import { claimFee, claimOutage, feesBeside } from "../fees/tradeFunds.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
 import { missingFees, whyNoTrade } from "./fundsChecks.ts";
-import { type EndedMaker, endMakers, type MakerEndingDeps, TOLD_IN_TURN } from "./makerEnding.ts";
+import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
+import { TOLD_IN_TURN } from "./orderAnnouncer.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import type { TakerSide } from "./takerSide.ts";
 

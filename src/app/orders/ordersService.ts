@@ -145,6 +145,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       takerSide.close();
       upkeep.close();
       await mailbox.close();
+      await announcer.idle();
       holds.releaseAll();
       await ledger.close();
     },
