@@ -59,6 +59,20 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/doubtedRelay.test.ts",
   ),
   bug(
+    "the keep-alives of thousands of pairs are signed at once, and nothing else is done meanwhile",
+    SERVICE,
+    "if (at > 0) await sleep(clock, KEPT_ALIVE_PAUSE_MS, signal);",
+    "if (signal.aborted) return;",
+    SERVICE_TEST,
+  ),
+  bug(
+    "the keep-alives of thousands of pairs come faster than others take messages of one key",
+    SERVICE,
+    "const KEPT_ALIVE_PAUSE_MS = 140;",
+    "const KEPT_ALIVE_PAUSE_MS = 1;",
+    SERVICE_TEST,
+  ),
+  bug(
     "a pair whose book no relay tells keeps those of other pairs from being asked for again",
     "src/app/orderbook/bookLoader.ts",
     "          this.#putLast(pair, followed);\n",

@@ -16,6 +16,8 @@ import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import { rational } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { GossipVerdict } from "../../ports/network.ts";
+import { MAX_OWN_ORDERS } from "../orders/orderLedger.ts";
+import { KEPT_ALIVE_AT_ONCE } from "./orderbookService.ts";
 
 const NO_ROOT = new Uint8Array(8);
 
@@ -558,4 +560,26 @@ test("with too many pairs the one wanted longest ago is let go, unless it holds 
   node.service.follow("COIN", "NEW");
   const followed = ["AAA:BBB", "COIN:X0", "COIN:X1", "COIN:X2", "COIN:NEW"].map((pair) => node.p2p.subscribed(`orbk/${pair}`));
   expect(followed).toEqual([true, true, false, true, true]);
+});
+
+test("the keep-alives of thousands of pairs are signed some at a time, no more in a second than others take of one key, and all within the half minute", async () => {
+  const world = new World();
+  world.relay("R");
+  const maker = world.light("M", "R");
+  const sent = new Map<number, number>();
+  world.hub.deliver = (from) => {
+    const atMs = world.clock.nowMs();
+    if (from === "M") sent.set(atMs, (sent.get(atMs) ?? 0) + 1);
+    return true;
+  };
+  const pairs = 130;
+  for (let n = 1; n <= pairs; n++) maker.offer(n, { base: `C${n}` });
+  await world.clock.advance(29_000);
+  sent.clear();
+  await world.clock.advance(30_000);
+  const [counts, times] = [[...sent.values()], [...sent.keys()]];
+  expect([counts.reduce((sum, n) => sum + n, 0), Math.max(...counts)]).toEqual([pairs, KEPT_ALIVE_AT_ONCE]);
+  const [first = 0, second = 0] = times;
+  const perMs = KEPT_ALIVE_AT_ONCE / (second - first);
+  expect([perMs * 1_000 < 400, perMs * 30_000 > MAX_OWN_ORDERS]).toEqual([true, true]);
 });

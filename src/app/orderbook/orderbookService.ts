@@ -11,7 +11,7 @@ import type { BestOrdersAction } from "../../core/message/requestMessage.ts";
 import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p, PeerAnswer, PeerId } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
@@ -26,6 +26,12 @@ import { type BestOrders, RelayQueries } from "./relayQueries.ts";
 
 /** Period of our keep-alives; others drop a key after 90 s without one (reference p2p-wire.md section 9). */
 const KEEP_ALIVE_MS = 30_000;
+/**
+ * Keep-alives are signed so many at a time, with a pause behind, ms: each takes the better part of a millisecond, there may be one for each of ten thousand
+ * orders, and others take 400 messages of a key in a second (`KEY_RATE` of `orderGossip.ts`).
+ */
+export const KEPT_ALIVE_AT_ONCE = 50;
+const KEPT_ALIVE_PAUSE_MS = 140;
 /** Keep-alives out of turn, for a relay that has just appeared: not every time when it comes and goes every moment. */
 const GREETING_RATE = { perSec: 0.1, burst: 3 };
 /** Pairs followed at most; the one wanted longest ago makes room. */
@@ -73,6 +79,8 @@ export class OrderbookService {
   /** Followed pairs, the one wanted longest ago first; `loading` settles with the first attempt to fill the book. */
   readonly #followed = new Map<string, { readonly topic: string; loading: Promise<void> }>();
   #cancelTick: () => void = () => undefined;
+  /** Ends the round of keep-alives that is under way. */
+  #keepingAlive = new AbortController();
   #forgetRelays: () => void = () => undefined;
   readonly #greetings = new KeyedBuckets(GREETING_RATE, 1);
   #running = false;
@@ -140,6 +148,7 @@ export class OrderbookService {
     this.#running = false;
     this.#gossip.stop();
     this.#cancelTick();
+    this.#keepingAlive.abort();
     this.#forgetRelays();
     this.#loader.stop();
     this.#sync.stop();
@@ -268,13 +277,25 @@ export class OrderbookService {
     });
   }
 
-  /** One message per pair with own orders, on that pair's topic. */
+  /** One message per pair with own orders, on that pair's topic. A round that is under way begins anew. */
   #sendKeepAlives(): void {
-    const timestamp = Math.floor(this.#deps.clock.nowMs() / 1000);
-    for (const [pair, root] of this.#own.roots()) {
-      const [base, rel] = pair.split(":");
-      if (base === undefined || rel === undefined) continue;
-      this.publish(base, rel, { type: "PubkeyKeepAlive", body: { trieRoots: [[pair, root]], timestamp } });
+    this.#keepingAlive.abort();
+    this.#keepingAlive = new AbortController();
+    this.#keepAlive([...this.#own.pairs()], this.#keepingAlive.signal).catch((cause: unknown) => {
+      if (!(cause instanceof Aborted)) this.#deps.log.error("keep_alives_failed", { cause: String(cause) });
+    });
+  }
+
+  async #keepAlive(pairs: readonly string[], signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    for (let at = 0; at < pairs.length; at += KEPT_ALIVE_AT_ONCE) {
+      if (at > 0) await sleep(clock, KEPT_ALIVE_PAUSE_MS, signal);
+      const timestamp = Math.floor(clock.nowMs() / 1000);
+      for (const pair of pairs.slice(at, at + KEPT_ALIVE_AT_ONCE)) {
+        const [base, rel] = pair.split(":");
+        if (base === undefined || rel === undefined || this.#own.inPair(pair).length === 0) continue;
+        this.publish(base, rel, { type: "PubkeyKeepAlive", body: { trieRoots: [[pair, this.#own.root(pair)]], timestamp } });
+      }
     }
   }
 

@@ -30,6 +30,7 @@ test("own orders are hashed when a root is asked for, those of its pair alone, a
     return () => undefined;
   };
   const book = new OwnBook({ orders: () => views, onChange }, `02${"11".repeat(32)}`);
+  const allRoots = () => [...book.pairs()].map((pair) => book.root(pair));
   const looked = (look: () => unknown): readonly number[] => {
     hashed.length = 0;
     look();
@@ -37,13 +38,13 @@ test("own orders are hashed when a root is asked for, those of its pair alone, a
   };
   expect(looked(() => [book.inPair("AAA:BBB"), book.all(), [...book.pairs()]])).toEqual([]);
   expect(looked(() => book.root("AAA:BBB"))).toEqual([1, 3]);
-  expect(looked(() => book.roots())).toEqual([2]);
-  expect(looked(() => [book.roots(), book.root("AAA:BBB")])).toEqual([]);
+  expect(looked(() => allRoots())).toEqual([2]);
+  expect(looked(() => [allRoots(), book.root("AAA:BBB")])).toEqual([]);
   const before = book.root("AAA:BBB");
   views[2] = viewOf(4, "AAA");
   change();
   // What is as it was is not hashed again.
-  expect(looked(() => book.roots())).toEqual([4]);
+  expect(looked(() => allRoots())).toEqual([4]);
   expect(book.inPair("AAA:BBB")).toHaveLength(2);
   const anew = new OwnBook({ orders: () => views, onChange }, book.pubkey);
   expect([book.root("AAA:BBB"), book.root("CCC:BBB")]).toEqual([anew.root("AAA:BBB"), anew.root("CCC:BBB")]);

@@ -51,11 +51,6 @@ export class OwnBook {
     return this.#current().keys();
   }
 
-  /** Pairs with open orders and the root over them: what keep-alives say. */
-  roots(): readonly (readonly [pair: string, root: Uint8Array])[] {
-    return Array.from(this.#current(), ([pair, own]) => [pair, rootOf(own)] as const);
-  }
-
   /** Root of one pair; eight zeros if this node never had an order in it. */
   root(pair: string): Uint8Array {
     const own = this.#current().get(pair);
