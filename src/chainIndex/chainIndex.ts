@@ -57,15 +57,22 @@ export class ChainIndex {
   readonly #taken = new Set<string>();
   #headers: StoredHeader[] = [];
   #tip: ChainTip | null = null;
+  #isTold = false;
 
   constructor(snapshot: ChainSnapshot) {
     this.apply({
+      isTold: snapshot.isTold,
       headers: snapshot.headers,
       txs: snapshot.txs,
       outputs: snapshot.outputs,
       spends: snapshot.spends,
       watches: snapshot.watches,
     });
+  }
+
+  /** Whether what is covered rests on what servers told of it. */
+  get isTold(): boolean {
+    return this.#isTold;
   }
 
   get tipHeader(): StoredHeader | undefined {
@@ -213,6 +220,7 @@ export class ChainIndex {
     for (const spend of delta.spends ?? []) this.#putSpend(spend, touched);
     for (const w of delta.watches ?? []) this.#putWatch(w);
     for (const key of delta.unwatch ?? []) this.#unwatch(key);
+    this.#isTold = delta.isTold ?? this.#isTold;
     if (this.#settles(delta)) for (const scriptHex of touched) this.#dropSettled(scriptHex);
     for (const { txid } of delta.txs ?? []) this.#nameTx(txid, keys);
     for (const key of [...touched, ...this.#taken, ...(delta.watches ?? []).map((w) => w.key), ...(delta.unwatch ?? []).map((w) => w.key)])

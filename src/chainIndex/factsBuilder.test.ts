@@ -17,7 +17,7 @@ const RAW = { txid: txid(TX), tx: TX, raw: serializeTx(TX) };
 
 function anIndex(): ChainIndex {
   const watch = { kind: "script", key: toHex(SCRIPT), fromHeight: 0, nextHeight: null } as const;
-  return new ChainIndex({ genesis: null, headers: [], watches: [watch], txs: [], outputs: [], spends: [] });
+  return new ChainIndex({ genesis: null, isTold: false, headers: [], watches: [watch], txs: [], outputs: [], spends: [] });
 }
 function take(index: ChainIndex, block: typeof BLOCK | null): void {
   const builder = new FactsBuilder(index, 1);

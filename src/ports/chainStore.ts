@@ -65,11 +65,15 @@ export type ChainDelta = {
   readonly watches?: readonly StoredWatch[];
   /** Removed, with all outputs of a script and every transaction nothing else refers to. */
   readonly unwatch?: readonly WatchKey[];
+  /** Whether what is covered rests on what servers told of it from now on, and not on blocks that were read. */
+  readonly isTold?: boolean;
 };
 
 export type ChainSnapshot = {
   /** Hash of block 0 of the chain this index was built from; null before the first start. */
   readonly genesis: string | null;
+  /** See `ChainDelta.isTold`. */
+  readonly isTold: boolean;
   /** Ascending, without gaps; the last is the tip. */
   readonly headers: readonly StoredHeader[];
   readonly watches: readonly StoredWatch[];

@@ -33,6 +33,7 @@ const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
+const TO_DAEMON_TEST = "test/electrum/toDaemon.test.ts";
 const ASIDE_TEST = "src/main/tokensAside.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
@@ -2772,5 +2773,33 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "const present = (): number => Math.max(minConnected(), ",
     "const present = (): number => Math.max(1, ",
     SERVERS_TEST,
+  ),
+  bug(
+    "a daemon does not read again what servers told of blocks before it",
+    "src/adapters/utxoRpc/toldBlocks.ts",
+    "nextHeight: from(w) })) });",
+    "nextHeight: null })) });",
+    TO_DAEMON_TEST,
+  ),
+  bug(
+    "nobody remembers that an index rests on the word of servers",
+    `${AT}/electrumLoop.ts`,
+    "const delta = this.#parts.index.isTold ? told : { ...told, isTold: true };",
+    "const delta = told;",
+    TO_DAEMON_TEST,
+  ),
+  bug(
+    "what a mempool does not hold counts as gone before the blocks are read that servers told",
+    "src/adapters/utxoRpc/mempoolWatch.ts",
+    "index.isTold ? [] : ",
+    "",
+    TO_DAEMON_TEST,
+  ),
+  bug(
+    "a daemon reads again at each start what servers told once",
+    "src/adapters/utxoRpc/toldBlocks.ts",
+    "if (index.isTold && this.#isBegun && !isOpen)",
+    "if (index.isTold && this.#isBegun && isOpen)",
+    TO_DAEMON_TEST,
   ),
 ];

@@ -72,8 +72,9 @@ export class ElectrumLoop {
     this.#pace.hear();
   }
 
-  /** Stores, then applies to the index; a rejection leaves both as they were. */
-  async commit(delta: ChainDelta): Promise<void> {
+  /** Stores, then applies to the index; a rejection leaves both as they were. A daemon that is followed later is to read what servers told. */
+  async commit(told: ChainDelta): Promise<void> {
+    const delta = this.#parts.index.isTold ? told : { ...told, isTold: true };
     await this.#parts.store.commit(delta);
     this.#news.mark(this.#parts.index.apply(delta));
     const { reset, rollbackTo } = delta;

@@ -23,8 +23,16 @@ test("what is committed is loaded back, values beyond 2^53 too, and coins do not
   const store = openChainStore(db, "AAA");
   await store.setGenesis(id(7));
   await store.commit(PAYMENT);
-  expect(await store.load()).toEqual({ genesis: id(7), ...PAYMENT });
-  expect(await openChainStore(db, "BBB").load()).toEqual({ genesis: null, headers: [], watches: [], txs: [], outputs: [], spends: [] });
+  expect(await store.load()).toEqual({ genesis: id(7), isTold: false, ...PAYMENT });
+  expect(await openChainStore(db, "BBB").load()).toEqual({
+    genesis: null,
+    isTold: false,
+    headers: [],
+    watches: [],
+    txs: [],
+    outputs: [],
+    spends: [],
+  });
 });
 
 test("a delta is one write, so that no crash leaves half a block", async () => {
@@ -66,6 +74,7 @@ test("a reset keeps the watches and starts each again", async () => {
   await store.commit({ reset: true, headers: [header(9)] });
   expect(await store.load()).toEqual({
     genesis: null,
+    isTold: false,
     headers: [header(9)],
     watches: [{ kind: "script", key: "a901", fromHeight: 0, nextHeight: 0 }],
     txs: [],

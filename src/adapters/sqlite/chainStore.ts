@@ -47,6 +47,15 @@ export const CHAIN_SCHEMA: ComponentSchema = {
         `CREATE INDEX chain_spend_by_spender ON chain_spend (ticker, spender)`,
       ],
     },
+    {
+      version: 2,
+      name: "indexes that rest on what servers told",
+      sql: [
+        `CREATE TABLE chain_told (ticker TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID`,
+        // Nobody knows of what is stored who told it.
+        `INSERT INTO chain_told (ticker) SELECT DISTINCT ticker FROM chain_watch`,
+      ],
+    },
   ],
 };
 
@@ -138,6 +147,7 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
     async load(): Promise<ChainSnapshot> {
       return {
         genesis: await firstBlockOf(db, ticker),
+        isTold: (await db.read("SELECT 1 FROM chain_told WHERE ticker = ?", [ticker])).length > 0,
         headers: await all("SELECT height, hash, prev_hash, time_sec FROM chain_header WHERE ticker = ?", ["height"], rowToHeader),
         watches: await loadWatches(db, ticker),
         txs: await all("SELECT txid, raw, height, block_hash, seen_at_ms FROM chain_tx WHERE ticker = ?", ["txid"], rowToTx),

@@ -95,5 +95,10 @@ export function deltaToStatements(ticker: string, delta: ChainDelta): SqlStateme
       params: [ticker, w.kind, w.key, w.fromHeight, w.nextHeight],
     });
   for (const key of delta.unwatch ?? []) batch.push(...unwatchStatements(ticker, key));
+  if (delta.isTold !== undefined)
+    batch.push({
+      sql: delta.isTold ? "INSERT OR IGNORE INTO chain_told (ticker) VALUES (?)" : "DELETE FROM chain_told WHERE ticker = ?",
+      params: [ticker],
+    });
   return batch;
 }

@@ -16,7 +16,7 @@ const FACTS: ChainDelta = {
   spends: [{ txid: id(1), vout: 0, spender: id(2) }],
   watches: [WATCH],
 };
-const EMPTY = { genesis: null, headers: [], txs: [], outputs: [], spends: [] };
+const EMPTY = { genesis: null, isTold: false, headers: [], txs: [], outputs: [], spends: [] };
 const ANEW = { ...WATCH, nextHeight: WATCH.fromHeight };
 
 /** The indexes of two coins, and the first one to be read anew. */
@@ -71,11 +71,23 @@ test.each(Object.entries(shows))("it is forgotten in one write with %s that one 
   expect(await stored("BBB")).toEqual(other);
 });
 
+test("servers that only say what is to be watched do not have it forgotten; what they show rests on their word, what a daemon shows does not", async () => {
+  for (const isTold of [true, false]) {
+    const { anew, before, stored, db } = await indexes();
+    await openChainStore(db, "AAA").commit({ isTold: true });
+    await anew.load();
+    await anew.commit({ watches: [LATER], ...(isTold ? { isTold } : {}) });
+    expect(await stored("AAA")).toEqual({ ...before, isTold: true });
+    await anew.commit({ headers: [header(9)] });
+    expect(await stored("AAA")).toEqual({ ...EMPTY, isTold, headers: [header(9)], watches: [ANEW, LATER] });
+  }
+});
+
 test("from then on it is an index as any", async () => {
   const { anew, stored } = await indexes();
   await anew.setGenesis(id(8));
   await anew.commit(FACTS);
   await anew.setGenesis(id(9));
-  expect(await stored("AAA")).toEqual({ ...FACTS, genesis: id(9) });
+  expect(await stored("AAA")).toEqual({ ...FACTS, genesis: id(9), isTold: false });
   expect((await asked(anew)).map((answer) => answer.length)).toEqual([1, 1, 0, 1]);
 });

@@ -3,8 +3,8 @@ import type { SqlDatabase, SqlStatement } from "../../ports/sql.ts";
 import { loadWatches, openChainStore } from "./chainStore.ts";
 import { deltaToStatements } from "./chainStoreStatements.ts";
 
-/** Whether it only says what is to be watched, or no more: no backend need have shown anything for that. */
-const isOfWatchesAlone = ({ watches = [], unwatch: _, ...facts }: ChainDelta): boolean =>
+/** Whether it only says what is to be watched, or no more, and on whose word: no backend need have shown anything for that. */
+const isOfWatchesAlone = ({ watches = [], unwatch: _, isTold: __, ...facts }: ChainDelta): boolean =>
   Object.values(facts).every((part) => part === undefined) && watches.every((watch) => watch.nextHeight === watch.fromHeight);
 
 /**
@@ -17,7 +17,7 @@ export function openRescanStore(db: SqlDatabase, ticker: string): ChainStore {
   let waiting: ChainDelta[] | null = [];
 
   async function forgetAnd(shown: readonly SqlStatement[]): Promise<void> {
-    const forget = [...deltaToStatements(ticker, { reset: true }), { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] }];
+    const forget = [...deltaToStatements(ticker, { reset: true, isTold: false }), { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] }];
     const watched = (waiting ?? []).flatMap((delta) => deltaToStatements(ticker, delta));
     await db.write([...forget, ...watched, ...shown]);
     waiting = null;
@@ -27,7 +27,7 @@ export function openRescanStore(db: SqlDatabase, ticker: string): ChainStore {
     async load(): Promise<ChainSnapshot> {
       if (waiting === null) return store.load();
       const watches = (await loadWatches(db, ticker)).map((watch) => ({ ...watch, nextHeight: watch.fromHeight }));
-      return { genesis: null, headers: [], watches, txs: [], outputs: [], spends: [] };
+      return { genesis: null, isTold: false, headers: [], watches, txs: [], outputs: [], spends: [] };
     },
     async setGenesis(hash): Promise<void> {
       if (waiting === null) await store.setGenesis(hash);

@@ -7,7 +7,7 @@ import type { ChainChange } from "../../ports/chain.ts";
 import type { ChainDelta, ChainSnapshot, StoredHeader, StoredTx } from "../../ports/chainStore.ts";
 
 const SEED = 20_261_122;
-const EMPTY: ChainSnapshot = { genesis: null, headers: [], watches: [], txs: [], outputs: [], spends: [] };
+const EMPTY: ChainSnapshot = { genesis: null, isTold: false, headers: [], watches: [], txs: [], outputs: [], spends: [] };
 const SCRIPTS = ["aa", "bb", "cc"];
 const TXIDS = ["01", "02", "03", "04"];
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));

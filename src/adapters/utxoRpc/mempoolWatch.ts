@@ -51,7 +51,7 @@ export class MempoolWatch {
     if (!list.ok) return list;
     const present = new Set(list.value);
     for (const txid of this.#examined.keys()) if (!present.has(txid)) this.#examined.delete(txid);
-    const gone = index.unconfirmed().filter((txid) => !present.has(txid));
+    const gone = index.isTold ? [] : index.unconfirmed().filter((txid) => !present.has(txid));
     if (gone.length > 0) {
       // A block that came since the round's look at the tip may hold them: it must be read first.
       const best = await calls.bestHash();

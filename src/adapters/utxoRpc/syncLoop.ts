@@ -22,6 +22,7 @@ import { FirstScans } from "./firstScans.ts";
 import { MempoolWatch } from "./mempoolWatch.ts";
 import { PrunedBlocks } from "./prunedBlocks.ts";
 import type { SyncContext } from "./syncContext.ts";
+import { ToldBlocks } from "./toldBlocks.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 
 export type SyncLoopDeps = {
@@ -61,6 +62,7 @@ export class SyncLoop {
   readonly #sync: BlockSync;
   readonly #mempool: MempoolWatch;
   readonly #scans: FirstScans;
+  readonly #told: ToldBlocks;
   readonly #timer: RetryTimer;
   readonly #loop: StepLoop;
   readonly #waiters = new RoundWaiters();
@@ -102,6 +104,7 @@ export class SyncLoop {
     this.#scans = new FirstScans(this.#ctx, { format, decimals: options.decimals ?? 8, readWholeUpTo: options.readWholeUpTo ?? 2000 }, () =>
       this.wake(),
     );
+    this.#told = new ToldBlocks(this.#ctx);
     this.#timer = new RetryTimer(clock, options.pollMs ?? 1000, () => this.wake());
   }
 
@@ -218,6 +221,7 @@ export class SyncLoop {
   /** Follows to the tip, then looks at the mempool: the end of the round. */
   async #roundStep(): Promise<Answer<undefined>> {
     const { index, fees, clock } = this.#deps;
+    await this.#told.begin();
     const followed = await this.#sync.step();
     if (!followed.ok) return followed;
     this.#reached = true;
@@ -225,6 +229,7 @@ export class SyncLoop {
     if (this.#target !== target) this.#news.mark();
     this.#target = target;
     if (target !== null) return ok(undefined);
+    await this.#told.end(this.#pending().length > 0);
     const pool = await this.#mempool.round();
     if (!pool.ok) return pool;
     const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs());

@@ -11,7 +11,7 @@ import { readPageFile } from "./pageFile.ts";
 import { addFromPages, copyTable, putAside, store, type TableReport } from "./recoverRows.ts";
 
 /** What the node finds on the chains again when the coins are enabled, and what it makes anew from the swaps' logs. */
-const DERIVED_TABLES = ["chain_meta", "chain_header", "chain_tx", "chain_output", "chain_spend", "swap_views"];
+const DERIVED_TABLES = ["chain_meta", "chain_header", "chain_tx", "chain_output", "chain_spend", "chain_told", "swap_views"];
 /** Tables that belong to the new file itself. */
 const OWN_TABLES = ["schema_migrations", "store_mark"];
 
