@@ -93,3 +93,42 @@ test("what is in the last block that servers told of, and was not told yet, is n
   expect(chain.outputs(OWN)).toMatchObject([{ txid: own[0]?.txid, block: { height: block.height } }]);
   expect(seen.filter((outputs) => outputs.length === 0)).toEqual([]);
 });
+
+test("while a daemon reads again what servers told, nothing counts as there that was spent long ago", async () => {
+  const COUNT = 150;
+  const w = await startElectrumChain(SEGWIT_COIN, 3);
+  cleanup.push(() => w.close());
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  const store = openChainStore(db, "TST");
+  const servers = await w.openElectrum(store, { timeoutMs: 2_000 });
+  await whileTimePasses(w, servers.watchScript(OWN, 0));
+  await whileTimePasses(w, servers.watchScript(CONTRACT, 100));
+  const value = 100_000n;
+  const paid = Array.from({ length: COUNT }, (_, i) => {
+    if (i % 10 === 0) w.mine();
+    return { txid: w.pay(OWN, value), vout: 0, value };
+  });
+  w.mine(250);
+  for (const [i, output] of paid.entries()) {
+    if (i % 10 === 0) w.mine();
+    w.send(spendOf(w.format, 2, [output], scriptNumber(3)));
+  }
+  w.mine(250);
+  w.pay(OWN, 1_000n);
+  await whileTimePasses(w, servers.refresh());
+  await servers.close();
+  const counts: number[] = [];
+  let chain: UtxoChainWithHistory | null = null;
+  const counting: ChainStore = {
+    ...store,
+    async commit(delta) {
+      await store.commit(delta);
+      if (chain !== null) counts.push(chain.outputs(OWN).filter(({ spentBy }) => spentBy === null).length);
+    },
+  };
+  chain = await overDaemon(w, counting);
+  await whileTimePasses(w, chain.watchScript(CONTRACT, 100));
+  await whileTimePasses(w, chain.refresh());
+  expect(counts.length).toBeGreaterThan(2);
+  expect(counts.filter((count) => count > 1)).toEqual([]);
+});

@@ -1211,7 +1211,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what was spent some hundred blocks ago counts as there again",
-    `${AT}/longSpent.ts`,
+    "src/chainIndex/longSpent.ts",
     "output.height <= index.settledHeight",
     "output.height < index.windowBottom",
     PAST_TEST,
@@ -2800,6 +2800,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/adapters/utxoRpc/toldBlocks.ts",
     "if (index.isTold && this.#isBegun && !isOpen)",
     "if (index.isTold && this.#isBegun && isOpen)",
+    TO_DAEMON_TEST,
+  ),
+  bug(
+    "what one server proves of a contract counts as there again though it was spent long ago",
+    `${AT}/loneWord.ts`,
+    "new FactsBuilder(index, clock.nowMs(), isPast)",
+    "new FactsBuilder(index, clock.nowMs(), isPast && (() => false))",
+    "test/electrum/dustedWallet.test.ts",
+  ),
+  bug(
+    "what was spent long ago counts as there again while a daemon reads old blocks",
+    "src/adapters/utxoRpc/backfill.ts",
+    ", await longSpent(ctx.index, ctx.store, txs));",
+    ", txs && (() => false));",
     TO_DAEMON_TEST,
   ),
 ];

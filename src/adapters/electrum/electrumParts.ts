@@ -102,6 +102,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const guards = new Guards();
   const finding = {
     index,
+    store,
     reader,
     prover,
     guards,
@@ -112,7 +113,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     commit: (delta: ChainDelta) => loop.commit(delta),
   };
   const word = new LoneWord(finding);
-  const search = new SpendSearch({ ...finding, store, closed, onRead: () => loop.hear() });
+  const search = new SpendSearch({ ...finding, closed, onRead: () => loop.hear() });
   const visits = new ServerVisits({
     get servers() {
       return chosen.visitable;

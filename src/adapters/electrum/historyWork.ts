@@ -1,5 +1,6 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { type Facts, FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { longSpent } from "../../chainIndex/longSpent.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
@@ -14,7 +15,6 @@ import type { HeaderPlan } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import { type Finding, isContested, isFound, type Job, mark, piecesOf, reopen } from "./historyJobs.ts";
 import { inTurn } from "./inTurn.ts";
-import { longSpent } from "./longSpent.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";

@@ -1,8 +1,9 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { longSpent } from "../../chainIndex/longSpent.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import type { BlockRef } from "../../ports/chain.ts";
-import type { ChainDelta } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainStore } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { HistoryLine } from "./answers.ts";
@@ -23,6 +24,7 @@ const MAX_SHOWN = 20_000;
 
 export type LoneWordDeps = {
   readonly index: ChainIndex;
+  readonly store: Pick<ChainStore, "spentIn">;
   readonly reader: HeaderReader;
   readonly prover: TxProver;
   readonly guards: Guards;
@@ -166,11 +168,16 @@ export class LoneWord {
   }
 
   async #keep(server: RemoteServer, proven: readonly Proven[]): Promise<void> {
-    const { index, clock, log, enqueue, commit, omissions } = this.#deps;
+    const { index, store, clock, log, enqueue, commit, omissions } = this.#deps;
     await enqueue(async () => {
-      const builder = new FactsBuilder(index, clock.nowMs());
       // The chain may have changed since it was proven.
       const standing = proven.filter(({ block }) => index.headerAt(block.height)?.hash === block.hash);
+      const isPast = await longSpent(
+        index,
+        store,
+        standing.map(({ tx }) => tx),
+      );
+      const builder = new FactsBuilder(index, clock.nowMs(), isPast);
       for (const { tx, block } of standing.toSorted((a, b) => a.block.height - b.block.height)) builder.add([tx], block);
       if (builder.size === 0) return;
       await commit(builder.facts());

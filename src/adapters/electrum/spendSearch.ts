@@ -1,5 +1,6 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { longSpent } from "../../chainIndex/longSpent.ts";
 import { outKey } from "../../chainIndex/outKey.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Crowded } from "../../ports/chain.ts";
@@ -10,7 +11,6 @@ import { AskAgain } from "./askAgain.ts";
 import { BlockTxs, type PlacedTx } from "./blockTxs.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderReader } from "./headerReader.ts";
-import { longSpent } from "./longSpent.ts";
 import type { Omissions } from "./omissions.ts";
 import { ReadPace } from "./readPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";

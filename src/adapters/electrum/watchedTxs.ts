@@ -1,5 +1,6 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { longSpent } from "../../chainIndex/longSpent.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
@@ -7,7 +8,6 @@ import type { Tx } from "../../core/utxo/tx.ts";
 import type { ChainDelta, ChainStore, StoredWatch } from "../../ports/chainStore.ts";
 import { parseRawTx } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
-import { longSpent } from "./longSpent.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews, Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";

@@ -1,4 +1,5 @@
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { longSpent } from "../../chainIndex/longSpent.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { StoredWatch } from "../../ports/chainStore.ts";
 import type { Answer } from "./daemonCalls.ts";
@@ -22,7 +23,8 @@ export async function backfillStep(ctx: SyncContext, pending: readonly StoredWat
   }
   const blocks = await ctx.reader.read(from, tip.height - from + 1, (height) => ctx.index.headerAt(height)?.hash);
   if (!blocks.ok) return blocks;
-  const facts = new FactsBuilder(ctx.index, ctx.clock.nowMs());
+  const txs = blocks.value.flatMap(({ block }) => block.txs);
+  const facts = new FactsBuilder(ctx.index, ctx.clock.nowMs(), await longSpent(ctx.index, ctx.store, txs));
   for (const { height, hash, block } of blocks.value) {
     const ours = ctx.index.headerAt(height);
     if (ours && ours.hash !== hash) return err({ kind: "moved" });

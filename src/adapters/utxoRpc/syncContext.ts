@@ -1,6 +1,6 @@
 import type { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import type { ChainDelta } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { BlockReader } from "./blockReader.ts";
@@ -12,6 +12,8 @@ export type SyncContext = {
   readonly reader: BlockReader;
   readonly rewards: BlockRewards;
   readonly index: ChainIndex;
+  /** Has what has left memory because it was spent long ago. */
+  readonly store: Pick<ChainStore, "spentIn">;
   readonly clock: Clock;
   readonly log: Log;
   /** Stores, then applies to the index; a rejection leaves both as they were. */

@@ -91,6 +91,7 @@ export class SyncLoop {
       reader: new BlockReader(calls, new PrunedBlocks(calls, clock), format),
       rewards: new BlockRewards(),
       index,
+      store,
       clock,
       log,
       commit: async (delta: ChainDelta) => {

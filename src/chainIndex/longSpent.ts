@@ -1,8 +1,8 @@
-import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import type { IsPast } from "../../chainIndex/factsBuilder.ts";
-import { outKey } from "../../chainIndex/outKey.ts";
-import { type RawTx, scriptHex } from "../../chainIndex/rawTx.ts";
-import type { ChainStore } from "../../ports/chainStore.ts";
+import type { ChainStore } from "../ports/chainStore.ts";
+import type { ChainIndex } from "./chainIndex.ts";
+import type { IsPast } from "./factsBuilder.ts";
+import { outKey } from "./outKey.ts";
+import { type RawTx, scriptHex } from "./rawTx.ts";
 
 /**
  * What of these transactions was spent so long ago that it has left memory. What spends it may be read later, or be told by nobody any more: until then it would
