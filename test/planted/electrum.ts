@@ -2816,4 +2816,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     ", txs && (() => false));",
     TO_DAEMON_TEST,
   ),
+  bug(
+    "batches of nothing can be sent without end",
+    `${AT}/serverConnection.ts`,
+    "if (messages.length === 0) {",
+    "if (messages.length < 0) {",
+    CONNECTION_TEST,
+  ),
 ];

@@ -48,6 +48,9 @@ test("a server that tells of much is heard; one that tells of more, in many mess
   const batch = await begin();
   for (let i = 0; i < 10; i++) batch.hear(`[${Array.from({ length: 1_000 }, () => notice(1_000)).join(",")}]`);
   expect(batch.ended).toEqual(["it sends messages without end"]);
+  const empty = await begin();
+  for (let i = 0; i < 10_000; i++) empty.hear("[]");
+  expect(empty.ended).toEqual(["it sent something that is not JSON-RPC"]);
   expect(batch.notices.length).toBeLessThan(6_000);
 });
 

@@ -216,7 +216,12 @@ export class ServerConnection {
         this.end("it sent something that is not JSON");
         return;
       }
-      const chars = Math.ceil(line.length / Math.max(1, messages.length));
+      // Nothing would be counted of batches of nothing, however many come.
+      if (messages.length === 0) {
+        this.end("it sent something that is not JSON-RPC");
+        return;
+      }
+      const chars = Math.ceil(line.length / messages.length);
       for (const message of messages) this.#take(message, chars);
     }
     // What was answered before nothing more was on the way is used by now, but for what its asker is just making of it.
