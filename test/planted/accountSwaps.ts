@@ -67,9 +67,16 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "a clock that is set back by hours keeps a waiting claim as it was judged for as long",
+    "src/app/swap/repeater.ts",
+    "passedMs < 0 ? 0 : Math.max",
+    "Math.max",
+    WAITING_TEST,
+  ),
+  bug(
     "a waiting claim that nobody has is sent before its limit where judging it failed",
     "src/app/swap/storedFunds.ts",
-    "mayLeave = !hasLeft && isEarly(spend, nowMs) ? null : newest;",
+    "mayLeave = !hasLeft && isEarly(spend, this.#clock.nowMs()) ? null : newest;",
     "mayLeave = newest;",
     WAITING_TEST,
   ),

@@ -7,6 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { takeChild } from "./duties/childVersions.ts";
 import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
+import { Repeater } from "./repeater.ts";
 import { StandInGas } from "./standInGas.ts";
 import { type Needs, needsOf, type Spend, type Unsent, unsentOf } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
@@ -185,7 +186,7 @@ export class StoredFunds {
 
   /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
   #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<string | null> {
-    let nextMs = Number.NEGATIVE_INFINITY;
+    let looks = new Repeater(this.#clock);
     const [newest = null] = spend.txids.slice(-1);
     let mayLeave = newest;
     return async (coin) => {
@@ -193,14 +194,12 @@ export class StoredFunds {
       const hasLeft = showsSecret && raws.some((raw) => coin.hasLeft?.(raw));
       if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {
         // Once it is, it is taken back at once.
-        nextMs = Number.NEGATIVE_INFINITY;
+        looks = new Repeater(this.#clock);
         return null;
       }
-      const nowMs = this.#clock.nowMs();
-      if (nowMs < nextMs || !this.#needs.has(uuid)) return hasLeft ? newest : mayLeave;
-      nextMs = nowMs + RENEW_MS;
+      if (!this.#needs.has(uuid) || !looks.isDue(RENEW_MS)) return hasLeft ? newest : mayLeave;
       // Nor does it leave early where judging it fails, as while no prices are known.
-      mayLeave = !hasLeft && isEarly(spend, nowMs) ? null : newest;
+      mayLeave = !hasLeft && isEarly(spend, this.#clock.nowMs()) ? null : newest;
       try {
         if (hasLeft) await this.#renewals.run(() => this.#noteLeft(uuid, spend, coin));
         else mayLeave = await this.#renewOrGiveUp(uuid, spend, coin);

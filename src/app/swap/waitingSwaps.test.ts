@@ -23,6 +23,8 @@ const EVENTS: readonly SwapEvent[] = [
 const SENT: readonly SwapEvent[] = [...EVENTS, { type: "tx_attempted", slot: "takerPaymentSpend" }];
 
 let clock: VirtualClock;
+/** How much the wall clock is ahead. */
+let skewMs: number;
 let active: Map<string, SwapCoin>;
 let stored: StoredEvent[];
 /** What came of the account and the store, in order. */
@@ -65,6 +67,7 @@ let perKb: bigint;
 let told: string[];
 beforeEach(() => {
   clock = new VirtualClock(START * 1_000);
+  skewMs = 0;
   stored = [];
   done = [];
   isFull = false;
@@ -144,7 +147,8 @@ beforeEach(() => {
     taken++;
   };
   const onEvent = (_uuid: string, events: readonly StoredEvent[]): void => void told.push(events.at(-1)?.event.type ?? "");
-  waiting = new WaitingSwaps({ clock, log, store, coin: (ticker) => active.get(ticker), takeUp, onEvent }, new UnreadRecords(log));
+  const skewed = { nowMs: () => clock.nowMs() + skewMs, after: clock.after.bind(clock) };
+  waiting = new WaitingSwaps({ clock: skewed, log, store, coin: (ticker) => active.get(ticker), takeUp, onEvent }, new UnreadRecords(log));
 });
 const add = (events: readonly SwapEvent[]): void => {
   stored = events.map((event) => ({ v: 1, atMs: START * 1_000, event }));
@@ -229,6 +233,15 @@ test.each([
     expect([await sentAt(), givenUp.size, told]).toEqual(["c2", 0, ["tx_replaced"]]);
   },
 );
+
+test("a clock that is set back by hours keeps no claim from being judged anew: it would stay home, or as cheap, for as long", async () => {
+  add(SENT);
+  isHopeless = true;
+  expect(await sentAt()).toBeNull();
+  isHopeless = false;
+  skewMs = -8 * 3_600_000;
+  expect(await sentAt()).toBe("c1");
+});
 
 const PAID = { slot: "makerPayment", txid: "a1", raw: "a1" } as const;
 
