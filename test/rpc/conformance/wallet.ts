@@ -306,7 +306,7 @@ const ACCOUNT_ROWS: readonly Entry[] = [
   eth("disable_coin", { coin: "ETH" }, { coin: "ETH", cancelled_orders: [], passivized: true }, { note: "a token needs it" }),
   ethFails("my_balance", { coin: "ETH" }, "NoSuchCoin", "No such coin: ETH"),
   eth("disable_coin", { coin: "TOK-ERC20" }, { coin: "TOK-ERC20", cancelled_orders: [], passivized: false }),
-  eth("enable", { coin: "ETH", ...ETH_NODES }, enabledAs("ETH", "10", 3), { note: "it comes back as it was" }),
+  eth("enable", { coin: "ETH", ...ETH_NODES }, enabledAs("ETH", "10"), { note: "nothing needs it as it was" }),
   eth("disable_coin", { coin: "ETH" }, { coin: "ETH", cancelled_orders: [], passivized: false }),
 
   ethFailsV2("enable_erc20", { ticker: "TOK-ERC20" }, "PlatformCoinIsNotActivated", "Platform coin ETH is not activated", {
