@@ -1719,6 +1719,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/adapters/sqlite/rescanStore.test.ts",
   ),
   bug(
+    "that servers told of what is to be watched has an index forgotten that is to be scanned anew",
+    "src/adapters/sqlite/rescanStore.ts",
+    "unwatch: _, isTold: __, ...facts }",
+    "unwatch: _, ...facts }",
+    "src/adapters/sqlite/rescanStore.test.ts",
+  ),
+  bug(
+    "a coin that was scanned anew over a daemon still rests on what servers told",
+    "src/adapters/sqlite/rescanStore.ts",
+    "{ reset: true, isTold: false }",
+    "{ reset: true }",
+    "src/adapters/sqlite/rescanStore.test.ts",
+  ),
+  bug(
     "a coin that is to be scanned anew goes on with the index it had",
     "src/main/chainOpener.ts",
     "(rescan ? openRescanStore : openChainStore)(",

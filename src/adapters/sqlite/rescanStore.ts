@@ -17,7 +17,10 @@ export function openRescanStore(db: SqlDatabase, ticker: string): ChainStore {
   let waiting: ChainDelta[] | null = [];
 
   async function forgetAnd(shown: readonly SqlStatement[]): Promise<void> {
-    const forget = [...deltaToStatements(ticker, { reset: true, isTold: false }), { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] }];
+    const forget = [
+      ...deltaToStatements(ticker, { reset: true, isTold: false }),
+      { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] },
+    ];
     const watched = (waiting ?? []).flatMap((delta) => deltaToStatements(ticker, delta));
     await db.write([...forget, ...watched, ...shown]);
     waiting = null;
