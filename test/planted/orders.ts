@@ -24,6 +24,13 @@ const AWAY_TEST = "src/app/orders/backendAway.test.ts";
 /** Own orders and the matching handshake. */
 export const ORDERS: readonly PlantedBug[] = [
   bug(
+    "a clock that is set back by hours keeps an order from those without history for as long",
+    "src/app/peers/loanPauses.ts",
+    "this.#clock = steadyClock(clock);",
+    "this.#clock = clock;",
+    "src/app/peers/loanPauses.test.ts",
+  ),
+  bug(
     "a clock that is set back by hours keeps an order that was taken back out of the books for as long",
     "src/app/orders/orderUpkeep.ts",
     "this.#steadyMs = steadyTime(deps.clock);",

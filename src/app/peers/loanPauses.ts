@@ -1,4 +1,4 @@
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, steadyClock } from "../../ports/clock.ts";
 import { ExpiringMap } from "../expiringMap.ts";
 
 /** After a handshake that came to nothing: its taker may simply have chosen another maker. */
@@ -24,8 +24,8 @@ export class LoanPauses {
   readonly #pauses: ExpiringMap<Pause>;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#pauses = new ExpiringMap(clock, 2 * LONGEST_PAUSE_MS, MAX_NAMES);
+    this.#clock = steadyClock(clock);
+    this.#pauses = new ExpiringMap(this.#clock, 2 * LONGEST_PAUSE_MS, MAX_NAMES);
   }
 
   isPaused(name: string): boolean {
