@@ -31,6 +31,13 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "whoever says that a key has more orders than it may, with made-up ones, keeps others from being asked for them for ten minutes",
+    "src/core/book/unsignedAnswers.ts",
+    "if (isTooMany && !isOf(announced.root, items)) continue;",
+    "",
+    BOOK_TEST,
+  ),
+  bug(
     "room that comes about in a full book is filled minutes later",
     BOOK,
     ' || (lacks === "room" && this.#store.hasRoom(pubkey, pair))',

@@ -480,7 +480,16 @@ test("more orders than a key may have are asked for every ten minutes, too", () 
   expect(timesAsked(book, rootOf(...four.slice(1)), fullTrie(...four.slice(1)), 3_300)).toBe(1);
 });
 
-test("an answer with more orders than a key may have is not taken, nor hashed", () => {
+test("who says that a key has more orders than it may, and not what its maker signed, keeps nobody from being asked for them", () => {
+  const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
+  const [first, ...rest] = [1, 2, 3, 4].map((n) => anOrder(n));
+  book.created(MAKER, created(first ?? expect.fail("none")), NOW);
+  const root = rootOf(anOrder(1), anOrder(9));
+  expect([timesAsked(book, root, fullTrie(...rest, anOrder(1))), uuids(book)]).toEqual([110, [uuid(1)]]);
+  expect(timesAsked(book, root, fullTrie(anOrder(1), anOrder(9)), 3_300)).toBe(1);
+});
+
+test("an answer with more orders than a key may have is not taken", () => {
   const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
   const four = [1, 2, 3, 4].map((n) => anOrder(n));
   expect(book.syncAnswer(MAKER, [announced(rootOf(...four))], fullTrie(...four), "relay", NOW)).toBe(false);

@@ -68,9 +68,12 @@ export class UnsignedAnswers {
       const diff = answer.pairs.get(pair);
       if (!diff || !this.#rules.follows(pair)) continue;
       const items = itemsAfter(this.#store.shelf(pubkey, pair), diff);
+      const isTooMany = items.length > this.#limits.ordersPerKey;
+      // Anybody could say so of a key: only what its maker has signed keeps others from being asked for ten minutes.
+      if (isTooMany && !isOf(announced.root, items)) continue;
       const shelf = items.length > 0 ? this.#store.openShelf(pubkey, pair, true, nowMs) : this.#store.shelf(pubkey, pair);
       if (!shelf) continue;
-      if (items.length > this.#limits.ordersPerKey) {
+      if (isTooMany) {
         shelf.lacks = "too_many";
         continue;
       }
@@ -122,7 +125,7 @@ export class UnsignedAnswers {
    */
   #replaceShelf(shelf: Shelf, items: readonly OrderbookItem[], extras: OrderExtras, source: string, nowMs: number): void {
     const { announced } = shelf;
-    const authentic = announced !== null && equalBytes(announced.root, trieRoot(items.map(trieLeaf)));
+    const authentic = announced !== null && isOf(announced.root, items);
     const isNewer = (order: BookOrder): boolean => announced !== null && order.signedAt >= announced.timestamp;
     const told = new Set(items.map((item) => item.uuid));
     if (authentic) this.#blame(shelf, items, isNewer);
@@ -200,6 +203,9 @@ export function unheardOf(shelf: Shelf): ReadonlySet<string> {
 }
 
 const NO_EXTRAS: OrderExtras = { protocolInfos: new Map(), confs: new Map() };
+
+/** Whether a root is that of all these orders. */
+const isOf = (root: Uint8Array, items: readonly OrderbookItem[]): boolean => equalBytes(root, trieRoot(items.map(trieLeaf)));
 
 /** Keeps the newest root; messages may overtake each other. */
 export function announce(shelf: Shelf, { root, timestamp }: AnnouncedRoot): void {
