@@ -38,6 +38,13 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "orders that a relay makes up under a key keep its maker's own off the book, and from being asked for",
+    "src/core/book/orderStore.ts",
+    "return confirmed ? firstOf(this.#keys.get(pubkey)?.unconfirmed) : undefined;",
+    "return undefined;",
+    BOOK_TEST,
+  ),
+  bug(
     "room that comes about in a full book is filled minutes later",
     BOOK,
     ' || (lacks === "room" && this.#store.hasRoom(pubkey, pair))',
@@ -184,8 +191,8 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "one key may fill the book",
     "src/core/book/orderStore.ts",
-    "if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return undefined;",
-    "",
+    "this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey",
+    "this.#ordersByKey.of(pubkey) >= Number.POSITIVE_INFINITY",
     BOOK_TEST,
   ),
   bug(
@@ -219,7 +226,7 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "each message for a full pair looks at all its orders",
     "src/core/book/orderStore.ts",
-    "const [unconfirmed] = inPair?.unconfirmed ?? [];",
+    "const unconfirmed = firstOf(inPair?.unconfirmed);",
     "const unconfirmed = [...(inPair?.orders.values() ?? [])].find((order) => !order.confirmed)?.item.uuid;",
     STORE_TEST,
   ),

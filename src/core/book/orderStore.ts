@@ -43,7 +43,7 @@ export type Shelf = {
 /** What is held of one pair; orders by `nameOf`. */
 type PairOrders = { readonly orders: Map<string, BookOrder>; readonly unconfirmed: Set<string>; readonly byKey: Holdings };
 /** What is held of one key, oldest first; orders by `nameOf`. */
-type KeyOrders = { readonly orders: Set<string>; readonly shelves: Set<Shelf> };
+type KeyOrders = { readonly orders: Set<string>; readonly unconfirmed: Set<string>; readonly shelves: Set<Shelf> };
 
 /**
  * The orders of the book, found by key and uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. A uuid alone names
@@ -114,7 +114,7 @@ export class OrderStore {
       askedMs: Number.NEGATIVE_INFINITY,
     };
     this.#shelves.set(shelfName(pubkey, pair), shelf);
-    const key = this.#keys.get(pubkey) ?? { orders: new Set(), shelves: new Set() };
+    const key = this.#keys.get(pubkey) ?? { orders: new Set(), unconfirmed: new Set(), shelves: new Set() };
     key.shelves.add(shelf);
     this.#keys.set(pubkey, key);
     this.#shelvesByKey.add(pubkey);
@@ -156,7 +156,8 @@ export class OrderStore {
 
   /**
    * Inserts or replaces by key and uuid. False when there is no room. Where the pair or the book is full, a confirmed order pushes out an
-   * unconfirmed one, else the newest of the key with most there: keys cost nothing, but one must not keep all others off the book.
+   * unconfirmed one, else the newest of the key with most there: keys cost nothing, but one must not keep all others off the book. Where the key has
+   * as many as it may, an unconfirmed one of its own: what somebody made up under it must not keep its maker's off.
    */
   put(order: BookOrder, nowMs: number): boolean {
     const { uuid, pubkey, base, rel } = order.item;
@@ -185,7 +186,9 @@ export class OrderStore {
     inPair.orders.set(name, order);
     inPair.byKey.add(pubkey);
     if (!order.confirmed) inPair.unconfirmed.add(name);
-    this.#keys.get(pubkey)?.orders.add(name);
+    const ofKey = this.#keys.get(pubkey);
+    ofKey?.orders.add(name);
+    if (!order.confirmed) ofKey?.unconfirmed.add(name);
     this.#ordersByKey.add(pubkey);
     return true;
   }
@@ -208,7 +211,9 @@ export class OrderStore {
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.delete(uuid);
     if (shelf) shelf.root = null;
-    this.#keys.get(pubkey)?.orders.delete(name);
+    const ofKey = this.#keys.get(pubkey);
+    ofKey?.orders.delete(name);
+    ofKey?.unconfirmed.delete(name);
     this.#ordersByKey.take(pubkey);
     return true;
   }
@@ -228,8 +233,9 @@ export class OrderStore {
     this.#orders.set(name, order);
     const inPair = this.#pairs.get(pair);
     inPair?.orders.set(name, order);
-    if (order.confirmed) inPair?.unconfirmed.delete(name);
-    else inPair?.unconfirmed.add(name);
+    for (const unconfirmed of [inPair?.unconfirmed, this.#keys.get(pubkey)?.unconfirmed])
+      if (order.confirmed) unconfirmed?.delete(name);
+      else unconfirmed?.add(name);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.set(uuid, order);
     if (shelf && changesRoot) shelf.root = null;
@@ -250,12 +256,13 @@ export class OrderStore {
 
   /** Name of the order that makes room for one more; null: there is room, undefined: there is none. */
   #spareFor(pubkey: string, pair: string, confirmed: boolean): string | null | undefined {
-    if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return undefined;
+    if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey)
+      return confirmed ? firstOf(this.#keys.get(pubkey)?.unconfirmed) : undefined;
     const inPair = this.#pairs.get(pair);
     const isPairFull = (inPair?.orders.size ?? 0) >= this.#limits.ordersPerPair;
     if (!isPairFull && this.#orders.size < this.#limits.orders) return null;
     if (!confirmed) return undefined;
-    const [unconfirmed] = inPair?.unconfirmed ?? [];
+    const unconfirmed = firstOf(inPair?.unconfirmed);
     return unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
   }
 
@@ -276,6 +283,10 @@ export class OrderStore {
 const shelfName = (pubkey: string, pair: string): string => `${pubkey} ${pair}`;
 const nameOf = (pubkey: string, uuid: string): string => `${pubkey} ${uuid}`;
 
+const firstOf = <T>(all: Iterable<T> = []): T | undefined => {
+  const [first] = all;
+  return first;
+};
 /** One key holds some thousands of anything at most. */
 function lastOf<T>(all: Iterable<T>): T | undefined {
   let last: T | undefined;

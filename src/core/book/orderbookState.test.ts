@@ -489,6 +489,16 @@ test("who says that a key has more orders than it may, and not what its maker si
   expect(timesAsked(book, root, fullTrie(anOrder(1), anOrder(9)), 3_300)).toBe(1);
 });
 
+test("made-up orders under a key, of any pair, leave its maker as much room as before", () => {
+  const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 2, shelves: 9 } });
+  const [real, other, third, madeUp] = [anOrder(1), anOrder(2), anOrder(4), anOrder(3, { base: "CCC", rel: "DDD" })];
+  expect(book.created(MAKER, created(real), NOW)).toEqual({ kind: "stored" });
+  book.orderbookAnswer(bookAnswer(madeUp), "CCC:DDD", "liar", NOW);
+  expect([book.size, book.created(MAKER, created(other), NOW), uuids(book)]).toEqual([2, { kind: "stored" }, [uuid(1), uuid(2)]]);
+  expect([book.size, timesAsked(book, rootOf(real, other), { ...extras, pairs: new Map() })]).toEqual([2, 0]);
+  expect(book.created(MAKER, created(third), NOW)).toEqual(refusal("full"));
+});
+
 test("an answer with more orders than a key may have is not taken", () => {
   const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
   const four = [1, 2, 3, 4].map((n) => anOrder(n));
