@@ -104,3 +104,21 @@ test("so is a claim of a token that nobody has: no more than its transfer is tol
   const told = await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal);
   expect([told, asked]).toEqual([{ isRefused: false, gas: 50_000n + CONTRACT_GAS }, [`${token} 50000`]]);
 });
+
+test.each([
+  ["nobody says what that needs", null, 600_000n, { isRefused: false, gas: MOST }],
+  ["it is said to be more than all of it", plain(68) + 600_000n + DATA_GAS, 600_000n, { isRefused: false, gas: MOST }],
+  ["that is nothing, and all is the token's doing", plain(68), 600_000n, { isRefused: true, gas: 600_000n + DATA_GAS + CONTRACT_GAS }],
+  [
+    "nobody says, and no version has so much",
+    null,
+    MOST + 2n * DATA_GAS - CONTRACT_GAS - DATA_GAS + 1n,
+    { isRefused: true, gas: MOST + 2n * DATA_GAS + 1n },
+  ],
+  ["the rest is more than a token may need", plain(68) + DATA_GAS, MOST, { isRefused: true, gas: MOST + CONTRACT_GAS }],
+] as const)("a claim that nobody has is not refused for its data: %s", async (_, alone, own, told) => {
+  const chain = new FakeAccountChain();
+  chain.call = async () => ok(new Uint8Array(0));
+  chain.estimateGas = async ({ to }) => (to === token ? ok(own + DATA_GAS) : alone === null ? err(AWAY) : ok(alone));
+  expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal)).toEqual(told);
+});

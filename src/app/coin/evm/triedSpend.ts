@@ -9,6 +9,7 @@ import {
   asCall,
   type CallGas,
   CONTRACT_GAS,
+  callGas,
   type DataGas,
   mostEstimate,
   payoutGas,
@@ -26,20 +27,26 @@ export type TriedSpend = { readonly isRefused: boolean; readonly gas: CallGas | 
 /**
  * What a call needs without its data, where the chain counts data as gas (Arbitrum): what a version is signed with has that beside, and would have it twice. A
  * transfer of nothing to nobody with the same data tells what that needs, and no node is believed it: with what is left of the estimate as many nodes as must
- * agree carry the call out, in which a chain counts no data. Else the whole estimate counts.
+ * agree carry the call out, in which a chain counts no data. Else the whole estimate counts, but for what is above the most: that may be its data's, which
+ * is paid for beside, and whoever withholds what that needs must not have the call refused.
+ * @param most see `mostEstimate`
  */
 async function withoutData(
   { chain }: Pick<Account, "chain">,
   request: CallRequest,
   gas: TxGas,
+  most: CallGas,
   data: DataGas,
   signal: AbortSignal,
 ): Promise<CallGas> {
   if (data === 0n) return asCall(gas);
+  const atMost = gas > most && gas <= mostEstimate(most, data) ? most : asCall(gas);
   const alone = await chain.estimateGas({ ...request, to: ZERO_ADDRESS, value: 0n }, signal, gas);
-  const beside = alone.ok ? gasBeside({ gas: alone.value }, request.data.length) : 0n;
-  if (beside === 0n || beside >= gas) return asCall(gas);
-  return (await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : asCall(gas);
+  if (!alone.ok) return atMost;
+  const beside = gasBeside({ gas: alone.value }, request.data.length);
+  if (beside === 0n) return asCall(gas);
+  if (beside >= gas) return atMost;
+  return (await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : atMost;
 }
 
 /**
@@ -58,9 +65,10 @@ export async function tryPayout(
   signal: AbortSignal,
 ): Promise<Result<CallGas, ChainReadError>> {
   const request = { from, to: token, value: 0n, data: transferCall(address, units) };
-  const tried = await chain.estimateGas(request, signal, most - CONTRACT_GAS);
+  const mostTransfer = callGas(most - CONTRACT_GAS);
+  const tried = await chain.estimateGas(request, signal, mostTransfer);
   if (!tried.ok) return tried;
-  return { ok: true, value: payoutGas(await withoutData({ chain }, request, txGas(tried.value), beside, signal)) };
+  return { ok: true, value: payoutGas(await withoutData({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
 }
 
 /** The same of a claim of a payment that a contract was just said to hold, without its secret; null: nobody says. */
@@ -101,7 +109,7 @@ export async function trySpend(
   if (needed.ok) {
     // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
     if (needed.value > whole) return { isRefused: true, gas: null };
-    const gas = await withoutData({ chain }, request, txGas(needed.value), beside, signal);
+    const gas = await withoutData({ chain }, request, txGas(needed.value), most, beside, signal);
     // With the most, and what is asked for data beside, it has enough.
     return { isRefused: false, gas: gas < most ? gas : most };
   }
