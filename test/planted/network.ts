@@ -775,6 +775,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/doubtedRelay.test.ts",
   ),
   bug(
+    "a clock that was hours ahead and is set right spares relays that invent orders for as long",
+    BOOK,
+    "if (wasDeaf || this.#hearsSinceMs > nowMs)",
+    "if (wasDeaf)",
+    BOOK_TEST,
+  ),
+  bug(
     "a relay is blamed for a key that its asker does not hear because it is banned",
     BOOK,
     " || this.#options.isBanned?.(shelf.pubkey);",

@@ -507,6 +507,17 @@ test("an answer with more orders than a key may have is not taken", () => {
   expect(book.syncAnswer(MAKER, [announced(rootOf(...four.slice(1)))], fullTrie(...four.slice(1)), "relay", NOW)).toBe(true);
 });
 
+test("a clock that was hours ahead and is set right spares no relay for as long that tells of orders nobody has signed", () => {
+  const refuted: [string, number][] = [];
+  const book = aBook({ onRefuted: (source, keys) => void refuted.push([source, keys]) });
+  book.prune(NOW);
+  book.prune(NOW + 8 * 3_600_000);
+  book.prune(NOW + 30_000);
+  book.orderbookAnswer(bookAnswer(anOrder(1)), PAIR, "liar", NOW + 30_000);
+  for (let sec = 60; sec <= 180; sec += 30) book.prune(NOW + sec * 1_000);
+  expect([refuted, book.size]).toEqual([[["liar", 1]], 0]);
+});
+
 test("a clock that is set back by an hour does not keep silent makers on the book for an hour", () => {
   const book = aBook();
   const HOUR = 3_600_000;

@@ -151,7 +151,9 @@ export class OrderbookState {
   prune(nowMs: number): boolean {
     const before = this.#store.size;
     this.#store.clampTimes(nowMs);
-    if (nowMs - this.#prunedMs > MOST_APART_MS || this.#options.isDeaf?.()) this.#hearsSinceMs = nowMs;
+    const wasDeaf = nowMs - this.#prunedMs > MOST_APART_MS || this.#options.isDeaf?.() === true;
+    // A clock that was ahead and was set back since must not have it deaf until then.
+    if (wasDeaf || this.#hearsSinceMs > nowMs) this.#hearsSinceMs = nowMs;
     this.#prunedMs = nowMs;
     const invented = new Map<string, number>();
     for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) {
