@@ -29,7 +29,7 @@ const ENTRIES = [
 ];
 const { signal } = new AbortController();
 
-type Nodes = "answer" | "are silent" | "are away" | "give other decimals" | "name another chain";
+type Nodes = "answer" | "are silent" | "are away" | "give other decimals" | "name another chain" | "have no contract";
 
 const FOREIGN: NodeHealth = {
   name: "a",
@@ -49,7 +49,8 @@ const FOREIGN: NodeHealth = {
 function accountChain(nodes: () => Nodes, waiting: Set<() => void>): FakeAccountChain {
   const chain = new FakeAccountChain();
   for (const byte of [0x11, 0x22]) chain.tokenBalances.set(contractOf(byte), 500n);
-  chain.swapContracts = new Set([contractOf(0x24)]);
+  // Those that are named later may have another chain of the same number.
+  chain.swapContracts = new Set(nodes() === "have no contract" ? [] : [contractOf(0x24)]);
   const told = chain.tokensDecimals.bind(chain);
   const tokensDecimals: AccountChain["tokensDecimals"] = async (tokens, until) => {
     if (nodes() === "are away") return err({ kind: "Unreachable", message: "no node answers" });
@@ -378,3 +379,17 @@ test.each([
     await now.end();
   },
 );
+
+test("nor does it go on for its swaps with nodes that do not have the contract it came with", async () => {
+  const { first, request, chains } = node(new Set(["ETH"]));
+  const now = await first();
+  await now.api.disable("ETH", true);
+  now.nodes("have no contract");
+  const others = { urls: ["http://127.0.0.1:8546"] };
+  expect(await now.api.enable(request("ETH", others), signal)).toMatchObject(err({ kind: "ChainMismatch", coin: "ETH" }));
+  expect(chains.flatMap(({ used }) => used)).toEqual([]);
+  now.nodes("answer");
+  expect(await now.api.enable(request("ETH", others), signal)).toMatchObject({ ok: true });
+  expect(chains.flatMap(({ used }) => used)).toEqual([others.urls]);
+  await now.end();
+});

@@ -799,8 +799,15 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a coin that stayed for swaps is enabled with another swap contract that nobody looked for",
     "src/app/coin/evm/evmCoins.ts",
-    "contractsCheck(ticker, others)",
-    "contractsCheck(ticker, others.slice(2))",
+    "chain === account.chain ? others : [...known, ...others]",
+    "chain === account.chain ? [] : known",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
+    "a coin that stayed for swaps goes on with nodes on which its contract is not, and its swaps see no payment",
+    "src/app/coin/evm/evmCoins.ts",
+    "chain === account.chain ? others : [...known, ...others]",
+    "others",
     "src/main/tokensAside.test.ts",
   ),
   bug(

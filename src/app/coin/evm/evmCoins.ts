@@ -150,7 +150,10 @@ export class EvmCoins {
     const { swap, fallback } = contracts.value;
     const known = [spec.swapContract, spec.fallbackSwapContract];
     const others = [swap, fallback].filter((contract) => !known.includes(contract));
-    return this.#useNodes(ticker, platform.value, account, nodes.urls, contractsCheck(ticker, others), signal);
+    // Those in use had the ones it came with. With others that do not its swaps would see no payment.
+    const check: NodesCheck = (chain, until) =>
+      contractsCheck(ticker, chain === account.chain ? others : [...known, ...others])(chain, until);
+    return this.#useNodes(ticker, platform.value, account, nodes.urls, check, signal);
   }
 
   /** Refused by the check, those in use stay. */
