@@ -393,3 +393,14 @@ test("nor does it go on for its swaps with nodes that do not have the contract i
   expect(chains.flatMap(({ used }) => used)).toEqual([others.urls]);
   await now.end();
 });
+
+test("nor does one that was kept without its nodes go on with others that do not have the contract it is refused for", async () => {
+  const { first, run, request, chains } = node(new Set(["ETH"]));
+  await (await first()).end();
+  const now = await run("name another chain");
+  now.nodes("answer");
+  const others = { urls: ["http://127.0.0.1:8546"], swapContract: NO_CONTRACT_AT };
+  expect(await now.api.enable(request("ETH", others), signal)).toMatchObject(err({ kind: "ChainMismatch", coin: "ETH" }));
+  expect(chains.flatMap(({ used }) => used)).toEqual([]);
+  await now.end();
+});

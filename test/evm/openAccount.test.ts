@@ -28,7 +28,7 @@ async function opened(count: number, prepare: (world: ScriptedWorld) => void, ke
   const parts = { store, unlimitedAllowances: false, openChain: async () => ok(world.chain), load };
   const pool = new AccountPool({ clock: world.evm.clock, log: world.log, parts });
   const urls = world.nodes.map(({ name }) => `http://${name}`);
-  const account = await world.drive(pool.take("ETH", PLATFORM, KEY, urls, new AbortController().signal, keep));
+  const account = await world.drive(pool.take("ETH", PLATFORM, KEY, urls, async () => null, new AbortController().signal, keep));
   return { account, world, pool };
 }
 

@@ -804,6 +804,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "src/main/tokensAside.test.ts",
   ),
   bug(
+    "a coin that was kept without its nodes goes on with others that do not have the contract it is refused for",
+    "src/app/coin/evm/accountPool.ts",
+    "if (isOther) return this.useNodes(user, platform, account, urls, check, signal);",
+    "if (isOther) return this.useNodes(user, platform, account, urls, async () => null, signal);",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
     "a coin that stayed for swaps goes on with nodes on which its contract is not, and its swaps see no payment",
     "src/app/coin/evm/evmCoins.ts",
     "chain === account.chain ? others : [...known, ...others]",

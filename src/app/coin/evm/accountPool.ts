@@ -40,7 +40,6 @@ type Taken = { readonly account: EvmAccount; readonly away: string | null; reado
 
 /** What nodes must show before they are used; null: they do. */
 export type NodesCheck = (chain: AccountChain, signal: AbortSignal) => Promise<EvmEnableError | null>;
-const NOTHING_MORE: NodesCheck = async () => null;
 
 /** The accounts that enabled coins share: one chain, one account and one nonce ledger for a platform coin and all its tokens. */
 export class AccountPool {
@@ -62,6 +61,7 @@ export class AccountPool {
    * The account of a key, opened with `urls` unless it is there already. `user` gives it back with `release`, unless this fails. One that
    * its nodes had not shown is looked at anew, through `urls` where these are others.
    *
+   * @param check what else such others must show before they are used
    * @param keep it is wanted for what waits for it, also while its nodes are away
    */
   async take(
@@ -69,6 +69,7 @@ export class AccountPool {
     platform: PlatformKind,
     key: KeyPair,
     urls: readonly string[],
+    check: NodesCheck,
     signal: AbortSignal,
     keep = false,
   ): Promise<Result<Taken, EvmEnableError>> {
@@ -86,7 +87,7 @@ export class AccountPool {
         return opened;
       }
       const { account } = opened.value;
-      const failed = there && shared.away !== null ? await this.#seeAtLast(user, platform, shared, account, urls, signal) : null;
+      const failed = there && shared.away !== null ? await this.#seeAtLast(user, platform, shared, account, urls, check, signal) : null;
       const away = failed === null ? shared.away : awayText(failed);
       if (failed === null && away === null) return ok({ account, away, isNew });
       if (keep && away !== null) return ok({ account, away, isNew });
@@ -130,10 +131,11 @@ export class AccountPool {
     shared: Shared,
     account: EvmAccount,
     urls: readonly string[],
+    check: NodesCheck,
     signal: AbortSignal,
   ): Promise<EvmEnableError | null> {
     const isOther = urls.length > 0 && !sameNodes(shared.urls, urls) && shared.chain?.useNodes !== undefined;
-    if (isOther) return this.useNodes(user, platform, account, urls, NOTHING_MORE, signal);
+    if (isOther) return this.useNodes(user, platform, account, urls, check, signal);
     const failed = await firstLook(this.#deps, user, account.chain, account.address, signal, FAILING_AGAIN_MS);
     if (failed === null) await this.#seen(shared, account, signal);
     return failed;

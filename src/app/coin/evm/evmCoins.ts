@@ -78,7 +78,8 @@ export class EvmCoins {
     if (refused !== null) return err({ kind: "BadAccountNodes", reason: refused });
     const contracts = readContracts(entry, request.nodes);
     if (!contracts.ok) return contracts;
-    const taken = await this.#pool.take(entry.ticker, platform.value, key.value, request.nodes.urls ?? [], signal, keep);
+    const check = contractsCheck(entry.ticker, [contracts.value.swap, contracts.value.fallback]);
+    const taken = await this.#pool.take(entry.ticker, platform.value, key.value, request.nodes.urls ?? [], check, signal, keep);
     if (!taken.ok) return taken;
     const { account, away, isNew } = taken.value;
     if (away !== null) return ok({ coin: this.#unchecked(entry, kind.value, account, contracts.value, request), away });
@@ -86,7 +87,6 @@ export class EvmCoins {
       if (isNew) await this.#pool.release(entry.ticker, account);
     };
     try {
-      const check = contractsCheck(entry.ticker, [contracts.value.swap, contracts.value.fallback]);
       const unused = await this.#useNodes(entry.ticker, platform.value, account, request.nodes.urls, check, signal);
       const coin = unused ? err(unused) : await this.#check(entry, kind.value, account, contracts.value, request, signal);
       if (coin.ok) {
