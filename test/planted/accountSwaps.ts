@@ -1,5 +1,6 @@
 import { bug, type PlantedBug } from "./plantedBug.ts";
 
+const RENEWALS = "src/app/swap/waitingRenewals.ts";
 const LATE_CLAIM = "test/sim/accountLateClaim.test.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
@@ -46,24 +47,32 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a marked claim leaves before its limit though nobody has looked what became of its payment",
+    "src/core/swap/claimStays.ts",
+    "(view.isEarly || view.mustBeSeen)",
+    "view.mustBeSeen",
+    "src/core/swap/claimStays.test.ts",
+    "src/app/swap/duties/claimAndRefund.test.ts",
+  ),
+  bug(
     "a claim that nobody has is sent while its swap waits though the chain would refuse it",
-    "src/app/swap/storedFunds.ts",
+    RENEWALS,
     "if (staysHome) return null;",
     "if (staysHome && isHopeless === null) return null;",
     "src/app/swap/waitingSwaps.test.ts",
   ),
   bug(
     "a claim that nobody has is sent while its swap waits, before its limit, though nobody says whether it would be paid",
-    "src/app/swap/storedFunds.ts",
-    "(isHopeless ?? isEarly(spend, this.#clock.nowMs()))",
-    "(isHopeless ?? false)",
+    RENEWALS,
+    'isHopeless === null ? "unknown"',
+    'isHopeless === null ? "paid"',
     WAITING_TEST,
   ),
   bug(
     "a waiting claim that nobody has is sent before its limit behind something stuck, and read in a pool",
-    "src/app/swap/storedFunds.ts",
-    "if (!isStuck && !coin.lacksGas?.(last)) return",
-    "if (!coin.lacksGas?.(last)) return",
+    RENEWALS,
+    "isSlow, isShort: coin",
+    "isSlow: false, isShort: coin",
     WAITING_TEST,
   ),
   bug(
@@ -75,16 +84,16 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting claim that nobody has is sent before its limit where judging it failed",
-    "src/app/swap/storedFunds.ts",
+    RENEWALS,
     "mayLeave = !hasLeft && isEarly(spend, this.#clock.nowMs()) ? null : newest;",
     "mayLeave = newest;",
     WAITING_TEST,
   ),
   bug(
     "a node that withholds an answer keeps a waiting claim, which the taker may have, here until the taker's lock",
-    "src/app/swap/storedFunds.ts",
-    "(isHopeless ?? isEarly(spend, this.#clock.nowMs()))",
-    "(isHopeless ?? true)",
+    "src/core/swap/claimStays.ts",
+    'if (view.isEarly && view.payout === "unknown")',
+    'if (view.payout === "unknown")',
     WAITING_TEST,
   ),
   bug(
@@ -96,9 +105,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim that never left is sent late while its swap waits, though the taker's payment is back",
-    FUNDS,
-    "return isThere === true;",
-    "return isThere !== null;",
+    RENEWALS,
+    'isThere ? "there" : "gone"',
+    '"there"',
     LATE_CLAIM,
     WAITING_TEST,
   ),
@@ -112,14 +121,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting swap's claim that may not leave holds up its account while nodes answer no calls",
-    FUNDS,
-    "if (isThere !== true) for (const raw of raws)",
-    "if (isThere === false) for (const raw of raws)",
+    RENEWALS,
+    "if (stays !== null) for (const raw of spend.raws)",
+    'if (stays === "gone") for (const raw of spend.raws)',
     WAITING_TEST,
   ),
   bug(
     "a waiting swap's claim that never left is sent, and asked about, whatever became of its payment",
-    FUNDS,
+    RENEWALS,
     "if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {",
     "if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin)) && txids.length === 0) {",
     LATE_CLAIM,
@@ -192,15 +201,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim stays home for ever where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
-    "if (isSilent()) return isEarly() ? AWAY : null;",
-    "if (isSilent()) return AWAY;",
+    'return claimStays({ ...claimView(task), payout: "unknown" }) && AWAY;',
+    "return AWAY;",
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
     "a marked claim stays home for ever where nodes that are there leave open whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
-    "obstacle && (obstacle.isRefused || isEarly()) ? obstacle.reason : null",
-    "obstacle?.reason ?? null",
+    'asked.isRefused ? "refused"',
+    'asked ? "refused"',
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
@@ -221,15 +230,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim leaves after its limit with less gas than it needs: it fails with its secret shown",
     "src/app/swap/duties/claimAndRefund.ts",
-    "whyNotSoon(task) : whyShort(task)",
-    "whyNotSoon(task) : null",
+    "isShort: isShort(task)",
+    "isShort: false",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
     "a marked claim leaves before its limit where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
-    "if (isSilent()) return isEarly() ? AWAY : null;",
-    "if (isSilent()) return null;",
+    'return claimStays({ ...claimView(task), payout: "unknown" }) && AWAY;',
+    "return null;",
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
@@ -332,14 +341,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting claim that nobody has and the chain would refuse holds up its account for ten minutes",
-    FUNDS,
+    RENEWALS,
     "coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);",
     "coin.giveUp?.(raw, false);",
     WAITING_TEST,
   ),
   bug(
     "a waiting claim that no gas is enough for keeps its nonce until the maker's lock",
-    FUNDS,
+    RENEWALS,
     "for (const raw of [...raws, last]) if",
     "for (const raw of []) if",
     WAITING_TEST,
@@ -353,7 +362,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting claim that lost its nonce shows its secret in a version that the account cannot pay for",
-    FUNDS,
+    RENEWALS,
     "if (missed !== null && waitsForLine(spend, coin, this.#clock.nowMs())) return null;",
     "",
     WAITING_TEST,
@@ -382,16 +391,16 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting claim that nobody has goes out with less gas than it needs",
-    FUNDS,
-    "if (!isStuck && !coin.lacksGas?.(last)) return",
-    "return",
+    RENEWALS,
+    "isShort: coin.lacksGas?.(last) === true",
+    "isShort: false",
     WAITING_TEST,
   ),
   bug(
     "a marked claim that stays home for what it would cost keeps its nonce, and other swaps wait behind it",
     "src/app/swap/duties/claimAndRefund.ts",
-    "task.isClaimKept = kept !== null;",
-    "task.isClaimKept = refused !== null;",
+    "task.isClaimKept = stays !== null;",
+    'task.isClaimKept = stays === "refused";',
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -468,9 +477,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting swap's claim whose payment has gone holds up the account until its swap runs",
-    FUNDS,
-    "if (isThere !== true) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);",
-    "if (isThere === false) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.takeBack?.(raw);",
+    RENEWALS,
+    "if (stays !== null) for (const raw of spend.raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);",
+    'if (stays === "gone") for (const raw of spend.raws) if (coin.holdsUp?.(raw)) coin.takeBack?.(raw);',
     WAITING_TEST,
   ),
   bug(
@@ -490,9 +499,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "that nodes took a claim while its swap waited is forgotten with the process",
-    FUNDS,
-    "await this.#renewals.run(() => this.#noteLeft(uuid, spend, coin));",
-    'await (slot === "cancel" && this.#renewals.run(() => this.#noteLeft(uuid, spend, coin)));',
+    RENEWALS,
+    "await this.#turns.run(() => this.#noteLeft(uuid, spend, coin));",
+    'await (slot === "cancel" && this.#turns.run(() => this.#noteLeft(uuid, spend, coin)));',
     LATE_CLAIM,
     WAITING_TEST,
   ),
@@ -561,14 +570,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim that missed its nonce is signed anew though nobody says that the chain would take it",
-    FUNDS,
+    RENEWALS,
     "missed === null ? !isHopeless : isHopeless === false",
     "!isHopeless",
     WAITING_TEST,
   ),
   bug(
     "a cancellation that missed its nonce is sent with the next one",
-    FUNDS,
+    RENEWALS,
     'if (missed !== null && slot === "cancel") return before;',
     "",
     WAITING_TEST,
@@ -753,7 +762,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "what would fail is made dearer and dearer while its swap waits",
-    FUNDS,
+    RENEWALS,
     "missed === null ? !isHopeless : isHopeless === false",
     "missed === null || isHopeless === false",
     WAITING_TEST,
@@ -774,7 +783,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim that went through in an older version is paid for once more after a start",
-    FUNDS,
+    RENEWALS,
     "await this.#wentThrough(txids, coin)",
     "await this.#wentThrough([], coin)",
     WAITING_TEST,
@@ -786,10 +795,16 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     ") return false;",
     WAITING_TEST,
   ),
-  bug("what nodes refused once is given up for as long as its swap waits", FUNDS, "      else coin.takeBack?.(raw);\n", "", WAITING_TEST),
+  bug(
+    "what nodes refused once is given up for as long as its swap waits",
+    RENEWALS,
+    "      else coin.takeBack?.(raw);\n",
+    "",
+    WAITING_TEST,
+  ),
   bug(
     "a dearer version that was not stored keeps its nonce from what is",
-    FUNDS,
+    RENEWALS,
     "if (!state && made) coin.releaseInputs(made.raw);",
     "",
     WAITING_TEST,
@@ -838,9 +853,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting swap's claim is given up while pools have something in its place, which may be it",
-    FUNDS,
-    "for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);",
-    "for (const raw of raws) coin.giveUp?.(raw, true);",
+    RENEWALS,
+    "for (const raw of spend.raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);",
+    "for (const raw of spend.raws) coin.giveUp?.(raw, true);",
     WAITING_TEST,
   ),
   bug(

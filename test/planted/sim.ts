@@ -120,8 +120,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CLAIM_REFUSED,
     "a claim that its daemon refuses shows its secret after a reorganisation took the other payment",
     LATE_CLAIM,
-    "return !chain.guard && !stands(task, coin, output);",
-    "return false;",
+    'return chain.guard || stands(task, coin, output) ? "there" : "gone";',
+    'return "there";',
   ),
   caught(
     "secret",

@@ -1,28 +1,15 @@
-import { ownClaim, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
-import { mayShowSecret, type SwapState, type TxVersion } from "../../core/swap/swapState.ts";
+import { ownClaim, type Slot } from "../../core/swap/events.ts";
+import type { SwapState, TxVersion } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
-import { OneByOne } from "../../core/util/oneByOne.ts";
-import { type Clock, withDeadline } from "../../ports/clock.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { takeChild } from "./duties/childVersions.ts";
 import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
-import { Repeater } from "./repeater.ts";
 import { StandInGas } from "./standInGas.ts";
-import { type Needs, needsOf, type Spend, type Unsent, unsentOf } from "./storedNeeds.ts";
-import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
-import { isEarly, isTriedAllTheSame, nextSpend, waitsForLine } from "./waitingSpends.ts";
-
-/** A look at the chain every half minute is what makes transactions of running swaps dearer. */
-const RENEW_MS = 30_000;
-/** Of a question to the nodes. */
-const TRY_MS = 10_000;
-
-/** What happens to a stored swap, by its log; null: nothing. */
-export type Decide = (
-  s: SwapState,
-  log: readonly StoredEvent[],
-) => Extract<SwapEvent, { readonly type: "tx_dropped" | "tx_replaced" | "tx_seen" }> | null;
+import { type Needs, needsOf, type Unsent, unsentOf } from "./storedNeeds.ts";
+import type { SwapCoin, TokenSteps } from "./swapCoin.ts";
+import { type Decide, type GoOn, WaitingRenewals } from "./waitingRenewals.ts";
 
 /** What a swap that is taken up has of its coins. */
 export type Reserved = { readonly own: Reservation | null; readonly claim: Reservation | null };
@@ -48,21 +35,22 @@ export class StoredFunds {
   readonly #reservations: Holds = new Map();
   readonly #claimReservations: Holds = new Map();
   readonly #standIns: StandInGas;
-  readonly #goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>;
+  readonly #goOn: GoOn;
   /** Of what gives its nonces back later. */
   readonly #cancels = new Set<() => void>();
-  /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  readonly #renewals = new OneByOne();
+  readonly #renewals: WaitingRenewals;
   #isClosed = false;
 
-  /**
-   * @param goOn stores what is decided about a swap that waits, by its log. @returns its state then; null: it runs, or nothing was stored
-   */
-  constructor(clock: Clock, log: Log, goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>) {
+  constructor(clock: Clock, log: Log, goOn: GoOn) {
     this.#goOn = goOn;
     this.#clock = clock;
     this.#log = log;
     this.#standIns = new StandInGas(log);
+    this.#renewals = new WaitingRenewals(clock, log, goOn, {
+      waits: (uuid) => this.#needs.has(uuid),
+      renewed: (uuid, slot, state, coin) => this.#renewed(uuid, slot, state, coin),
+      hasLeft: (uuid, state, coin) => this.#hasLeft(uuid, state, coin),
+    });
   }
 
   add(uuid: string, s: SwapState): void {
@@ -136,7 +124,7 @@ export class StoredFunds {
     if (!needs) return;
     for (const { raw, until, spend, unseen } of needs.entrusted) {
       const whereOut = async (c: SwapCoin): Promise<string | null> => (c.isOut?.(raw) ? unseen : null);
-      coin.entrust?.(raw, until, spend ? this.#renewal(uuid, spend) : unseen === null ? null : whereOut);
+      coin.entrust?.(raw, until, spend ? this.#renewals.of(uuid, spend) : unseen === null ? null : whereOut);
     }
     if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);
   }
@@ -184,146 +172,26 @@ export class StoredFunds {
     this.#takeForTokens(coin);
   }
 
-  /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
-  #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<string | null> {
-    let looks = new Repeater(this.#clock);
-    const [newest = null] = spend.txids.slice(-1);
-    let mayLeave = newest;
-    return async (coin) => {
-      const { slot, raws, showsSecret } = spend;
-      const hasLeft = showsSecret && raws.some((raw) => coin.hasLeft?.(raw));
-      if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {
-        // Once it is, it is taken back at once.
-        looks = new Repeater(this.#clock);
-        return null;
-      }
-      if (!this.#needs.has(uuid) || !looks.isDue(RENEW_MS)) return hasLeft ? newest : mayLeave;
-      // Nor does it leave early where judging it fails, as while no prices are known.
-      mayLeave = !hasLeft && isEarly(spend, this.#clock.nowMs()) ? null : newest;
-      try {
-        if (hasLeft) await this.#renewals.run(() => this.#noteLeft(uuid, spend, coin));
-        else mayLeave = await this.#renewOrGiveUp(uuid, spend, coin);
-      } catch (error) {
-        this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
-      }
-      return mayLeave;
-    };
-  }
-
-  /**
-   * Whether a claim that nobody was seen to have may be sent, late, too, for it may have left: where the payment has gone, to send it, or to ask about it,
-   * would show the secret for nothing. Until the payment is back, or while nobody says, it holds up nothing. Nor is it sent once the own payment can go back.
-   */
-  async #isPayable({ raws, until }: Spend, coin: SwapCoin): Promise<boolean> {
-    const [newest] = raws.slice(-1);
-    const ask = async (signal: AbortSignal): Promise<boolean | null> => (newest && coin.isClaimable?.(newest, signal)) ?? null;
-    const isOver = until !== null && this.#clock.nowMs() > until * 1_000;
-    const isThere = isOver ? false : await withDeadline(this.#clock, TRY_MS, undefined, ask).catch(() => null);
-    if (isThere !== true) for (const raw of raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
-    return isThere === true;
-  }
-
-  /** @returns the id of the version that may leave; null: none, for it would bring nothing, and its secret is nobody's but ours */
-  async #renewOrGiveUp(uuid: string, spend: Spend, coin: SwapCoin): Promise<string | null> {
-    const { slot, raws, txids, showsSecret } = spend;
-    const [newest] = raws.slice(-1);
-    const [before = null] = txids.slice(-1);
-    const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
-    // A cancellation is for its nonce alone.
-    if (missed !== null && slot === "cancel") return before;
-    const isHopeless = newest ? await this.#isHopeless(newest, showsSecret, coin) : null;
-    // What nobody says keeps it home no longer than its limit, as where its swap runs: who withholds an answer must not keep it here until the taker's lock.
-    const staysHome = showsSecret && (isHopeless ?? isEarly(spend, this.#clock.nowMs()));
-    for (const raw of raws) {
-      // What nobody has is filled at once; what left may come back.
-      if (staysHome || isHopeless) coin.giveUp?.(raw, showsSecret && coin.holdsUp?.(raw) === true);
-      else coin.takeBack?.(raw);
-    }
-    if (staysHome) return null;
-    // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
-    const isFit = missed === null ? !isHopeless : isHopeless === false;
-    if (missed !== null && waitsForLine(spend, coin, this.#clock.nowMs())) return null;
-    const made = await this.#renewals.run(() => this.#renew(uuid, spend, coin, missed, !isFit));
-    const last = made ? fromHex(made.raw) : newest;
-    if (!showsSecret || !last) return made?.txid ?? before;
-    // It would fail with its secret shown, or be read in a pool and wait there. It may be made anew once the account can pay for enough.
-    const isStuck = isEarly(spend, this.#clock.nowMs()) && (coin.spendTooDear() ?? coin.claimObstacle(last)) !== null;
-    if (!isStuck && !coin.lacksGas?.(last)) return made?.txid ?? before;
-    for (const raw of [...raws, last]) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
-    return null;
-  }
-
-  /**
-   * Nobody sees whether the payment was spent or went back while its swap waits: what would fail is not paid dearly, and holds up nothing. It counts again
-   * when it would not.
-   * @returns null: nobody says
-   */
-  async #isHopeless(newest: Uint8Array, showsSecret: boolean, coin: SwapCoin): Promise<boolean | null> {
-    if (!coin.isHopeless) return null;
-    const trying = withDeadline(this.#clock, TRY_MS, undefined, async (s) => coin.isHopeless?.(newest, showsSecret, s) ?? null);
-    return trying.catch(() => null);
-  }
-
-  /** Whether a block has one of these, and carried it out. */
-  async #wentThrough(txids: readonly string[], { chain }: SwapCoin): Promise<boolean> {
-    const watching = withDeadline(this.#clock, TRY_MS, undefined, (signal) => Promise.all(txids.map((id) => chain.watchTx(id, 0, signal))));
-    await watching.catch(() => undefined);
-    return txids.some((id) => {
-      const seen = chain.tx(id);
-      return seen?.block != null && !seen.failed;
-    });
-  }
-
-  /** Somebody has the secret: the claim goes on as any other, also after a start, when nodes and pools may tell nothing of it any more. */
-  async #noteLeft(uuid: string, { slot, txids }: Spend, coin: SwapCoin): Promise<void> {
-    const [newest = ""] = txids.slice(-1);
-    const txid = txids.find((id) => coin.chain.tx(id)) ?? newest;
-    const state = await this.#goOn(uuid, (s) => (mayShowSecret(s) ? { type: "tx_seen", slot, txid, raw: "", block: null } : null));
-    const before = this.#needs.get(uuid);
-    if (!state || !before || this.#isClosed) return;
-    this.#entrustAnew(uuid, before, state, coin);
-  }
-
   #entrustAnew(uuid: string, before: Needs, state: SwapState, coin: SwapCoin): void {
     for (const { raw } of before.entrusted) coin.handBack?.(raw);
     this.#needs.set(uuid, { ...needsOf(state), dropped: before.dropped });
     this.entrust(uuid, coin);
   }
 
-  /** What is stored comes first. @returns the version that was made; null: none was */
-  async #renew(
-    uuid: string,
-    { slot, txids }: Spend,
-    coin: SwapCoin,
-    missed: string | null,
-    isHopeless: boolean,
-  ): Promise<TxVersion | null> {
-    const nowSec = (): number => Math.floor(this.#clock.nowMs() / 1_000);
-    if (isHopeless) {
-      let isTried = false;
-      await this.#goOn(uuid, (s, log) => {
-        isTried = isTriedAllTheSame(s, log, slot, nowSec());
-        return null;
-      });
-      // Of the versions before a start only the newest is followed.
-      if (!isTried || (missed !== null && (await this.#wentThrough(txids, coin)))) return null;
-    }
-    let built: OwnSignedTx | null = null;
-    const state = await this.#goOn(uuid, (s, log) => {
-      built = nextSpend(s, log, slot, coin, nowSec(), missed);
-      return built && { type: "tx_replaced", slot, txid: built.txid, raw: toHex(built.raw), fee: built.fee.toString() };
-    });
-    const made = built as OwnSignedTx | null;
+  /** Whoever reads the log next finds it there. @returns the version, which is entrusted from here on; null: it was already, or the swap runs */
+  #renewed(uuid: string, slot: Slot, state: SwapState, coin: SwapCoin): TxVersion | null {
     const before = this.#needs.get(uuid);
-    // The answer to the write may be lost: whoever reads the log next finds it there.
-    if (!state && made) coin.releaseInputs(made.raw);
-    if (!state || !before || this.#isClosed) return null;
     const newest = state.own[slot];
-    if (!newest || before.entrusted.some(({ raw }) => toHex(raw) === newest.raw)) return null;
+    if (!before || this.#isClosed || !newest || before.entrusted.some(({ raw }) => toHex(raw) === newest.raw)) return null;
     const held = slot === ownClaim(state.terms.role) ? this.#claimReservations.get(uuid) : undefined;
     held?.coin.useClaimGas?.(held.reservation, fromHex(newest.raw));
     this.#entrustAnew(uuid, before, state, coin);
     return newest;
+  }
+
+  #hasLeft(uuid: string, state: SwapState, coin: SwapCoin): void {
+    const before = this.#needs.get(uuid);
+    if (before && !this.#isClosed) this.#entrustAnew(uuid, before, state, coin);
   }
 
   /** Nothing comes of it any more. */

@@ -1,3 +1,4 @@
+import type { ClaimView } from "../../core/swap/claimStays.ts";
 import { ownClaim, ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
@@ -30,9 +31,19 @@ export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slo
   return now < deadline && now - last >= tryAgainAfter(last, deadline);
 }
 
+/** What is known of a claim that nobody has before its chain is asked: nobody looks there whether the own payment was taken. */
+export const waitingView = ({ until, notAfter }: Spend, nowMs: number): ClaimView => ({
+  isEarly: notAfter !== null && nowMs <= notAfter * 1_000,
+  isOursReturnable: until !== null && nowMs > until * 1_000,
+  theirs: "there",
+  mustBeSeen: true,
+  payout: "paid",
+  isSlow: false,
+  isShort: false,
+});
+
 /** Whether a claim that nobody has is before its own limit, until which nothing is lost by its staying home. */
-export const isEarly = ({ showsSecret, notAfter }: Spend, nowMs: number): boolean =>
-  showsSecret && notAfter !== null && nowMs <= notAfter * 1_000;
+export const isEarly = (spend: Spend, nowMs: number): boolean => spend.showsSecret && waitingView(spend, nowMs).isEarly;
 
 /**
  * Whether a claim that nobody has, and that lost its nonce, would come into no block soon if it was signed anew: whoever read its secret meanwhile would win.

@@ -4,9 +4,10 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ListedSwap, SwapStore } from "../../ports/swapStore.ts";
 import { summaryOf } from "./startTerms.ts";
-import { type Decide, type Reserved, StoredFunds } from "./storedFunds.ts";
+import { type Reserved, StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { UnreadRecords } from "./unreadRecords.ts";
+import type { Decide } from "./waitingRenewals.ts";
 
 /** Logs of stored swaps that are read together. */
 const LOGS_AT_ONCE = 50;

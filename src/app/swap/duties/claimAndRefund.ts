@@ -1,3 +1,4 @@
+import { claimStays } from "../../../core/swap/claimStays.ts";
 import { ownClaim, ownPayment, ownRefund, theirPayment, theirRefund } from "../../../core/swap/events.ts";
 import { secretIsPublic } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
@@ -7,7 +8,7 @@ import type { SpendObstacle, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
-import { isClaimInVainNow, isUnseen } from "./lateClaim.ts";
+import { claimView, isClaimInVainNow, isUnseen } from "./lateClaim.ts";
 import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
 import { branchOf } from "./provenSpend.ts";
@@ -68,38 +69,39 @@ function signedClaim(task: SwapTask): Uint8Array | null {
   return claim?.attempted === true && raw !== null && task.coin("taker").lostNonce?.(raw) === true ? null : raw;
 }
 
-/** Why a claim would fail in its block, with its secret shown, though the chain would pay one. */
-function whyShort(task: SwapTask): string | null {
+/** Whether a claim would fail in its block, with its secret shown, though the chain would pay one. */
+function isShort(task: SwapTask): boolean {
   const claim = signedClaim(task);
-  return claim !== null && task.coin("taker").lacksGas?.(claim) ? SHORT : null;
+  return claim !== null && task.coin("taker").lacksGas?.(claim) === true;
 }
 
 const KEPT = "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown";
+const UNREAD = "nobody has seen the claim, nor what became of the taker's payment: the secret is not shown before the claim's limit";
 const AWAY = "nobody has seen the claim, and no nodes say whether it would be paid: the secret is not shown before the claim's limit";
 const SHORT =
   "nobody has seen the claim, it has less gas than it needs now, and the account cannot pay more: the secret is not shown in vain";
 
 /**
- * Why a maker's claim that was marked before and that nobody was seen to have stays home; null: it goes. To wait until it would be paid soon loses
- * nothing before its own limit; after that it goes out late, for it may have left before the start; and at no time where its chain would refuse it, as the
- * nodes agree, or with less gas than it needs. What too few are there to say, or what they leave open, keeps it no longer than its limit: one that is left may take it.
+ * Why a maker's claim that was marked before and that nobody was seen to have stays home; null: it goes. Its rule is `claimStays`; here its chain is asked,
+ * and the claim is made anew where it has too little gas.
  */
 export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   if (await isClaimInVainNow(task, signal)) return KEPT;
   const coin = task.coin("taker");
   if (!isUnseen(task) || coin.relayPolicy !== "nonce") return null;
-  const isEarly = (): boolean => task.nowSec() <= task.times().revealBy;
   const isSilent = (): boolean => coin.chain.status().state !== "ready";
-  const obstacle = isSilent() ? null : await whyRefused(task, signal);
+  const asked = isSilent() ? null : await whyRefused(task, signal);
   // They may have gone away while they were asked.
-  if (isSilent()) return isEarly() ? AWAY : null;
-  const refused = obstacle && (obstacle.isRefused || isEarly()) ? obstacle.reason : null;
-  const isTooDear = isEarly() && coin.spendTooDear() !== null;
+  if (isSilent()) return claimStays({ ...claimView(task), payout: "unknown" }) && AWAY;
+  const view = { ...claimView(task), payout: asked === null ? "paid" : asked.isRefused ? "refused" : "unknown" } as const;
   // Nobody has read it: with more gas it is still the first to show the secret. While that costs too much it may lose its nonce.
-  if (refused === null && !isTooDear) await signAmply(task);
-  const kept = refused ?? (isEarly() ? whyNotSoon(task) : whyShort(task));
-  task.isClaimKept = kept !== null;
-  return kept;
+  if (claimStays({ ...view, isSlow: coin.spendTooDear() !== null }) === null) await signAmply(task);
+  const slow = view.isEarly ? whyNotSoon(task) : null;
+  const stays = claimStays({ ...view, isSlow: slow !== null, isShort: isShort(task) });
+  task.isClaimKept = stays !== null;
+  if (stays === null) return null;
+  const said = asked?.reason ?? null;
+  return { returnable: KEPT, gone: KEPT, unseen: UNREAD, refused: said, unsaid: said, slow, short: SHORT }[stays];
 }
 
 /** Builds and stores the claim of the other payment. The maker's claim reveals the secret, so it is proven safe first. */

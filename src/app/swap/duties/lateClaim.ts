@@ -1,3 +1,4 @@
+import { type ClaimView, claimStays } from "../../../core/swap/claimStays.ts";
 import { mayShowSecret, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SeenOutput } from "../../../ports/chain.ts";
@@ -55,29 +56,44 @@ function isOursTaken(task: SwapTask, { chain, relayPolicy }: SwapCoin, script: U
   return spentBy != null && chain.tx(spentBy.txid) === undefined;
 }
 
+/** What is known of a claim that nobody was seen to have, but for whether and how soon it would be paid: that is taken for granted. */
+export const claimView = (task: SwapTask): ClaimView => ({
+  isEarly: task.nowSec() <= (task.state.own.takerPaymentSpend?.notAfter ?? 0),
+  isOursReturnable: isOursReturnable(task),
+  theirs: theirsNow(task),
+  mustBeSeen: !isLocked(task),
+  payout: "paid",
+  isSlow: false,
+  isShort: false,
+});
+
 /**
- * Whether a claim that nobody was seen to have must not go. It would show the secret and bring nothing, as far as its chain is known: the taker's payment has
- * gone back, or a reorganisation took it. Or it would take that beside the own one, which goes back by now; should the taker have the secret after all, its
- * claim shows that. Else the claim goes out, late, too, for it may have left. Before the payment's lock it goes out whatever
- * strangers say: those who were given it and kept it have the secret, and must not keep it from others by what they make up or leave out. After the lock it
- * waits while nobody answers, an index that begins anew has not come to the payment, or blocks that were not read may have its end.
+ * The taker's payment, as far as its chain is known: nobody answers, an index that begins anew has not come to it, or blocks that were not read may have its
+ * end. Before the payment's lock it is taken for there whatever strangers show: those who were given the claim and kept it have the secret, and must not keep
+ * it from others by what they make up or leave out.
  */
-export function isClaimInVain(task: SwapTask): boolean {
-  if (!isUnseen(task)) return false;
-  if (isOursReturnable(task)) return true;
+function theirsNow(task: SwapTask): ClaimView["theirs"] {
   const coin = task.coin("taker");
   const { chain } = coin;
-  if (chain.guard && isLocked(task)) return false;
-  if (chain.status().state !== "ready" || !task.covered.has("taker") || isUnread(task)) return !isLocked(task);
+  if (chain.guard && isLocked(task)) return "there";
+  if (chain.status().state !== "ready" || !task.covered.has("taker") || isUnread(task)) return "unknown";
   const { own, facts, received } = task.state;
   const txid = facts.takerPayment?.txid ?? received.takerPayment?.txid;
   const output = chain.outputs(takerScript(task)).find((o) => o.txid === txid && o.vout === 0);
-  if (!output?.spentBy) return !chain.guard && !stands(task, coin, output);
+  if (!output?.spentBy) return chain.guard || stands(task, coin, output) ? "there" : "gone";
   const spender = output.spentBy.txid;
-  if (own.takerPaymentSpend && versionsOf(own.takerPaymentSpend).some((v) => v.txid === spender)) return false;
+  if (own.takerPaymentSpend && versionsOf(own.takerPaymentSpend).some((v) => v.txid === spender)) return "there";
   const spend = chain.tx(spender);
-  return !chain.guard || (spend !== undefined && branchOf(task, coin, "takerPayment", spend, output.txid) === "refund");
+  const isBack = !chain.guard || (spend !== undefined && branchOf(task, coin, "takerPayment", spend, output.txid) === "refund");
+  return isBack ? "gone" : "there";
 }
+
+/**
+ * Whether a claim that nobody was seen to have must not go, by what is known at once (`claimStays`): the taker's payment has gone back, or a reorganisation
+ * took it; or the own one goes back by now, and should the taker have the secret after all, its claim shows that. Where that is not known the claim goes: to
+ * look comes first (`isClaimInVainNow`), and whether it may wait until its limit, too (`whyKept`).
+ */
+export const isClaimInVain = (task: SwapTask): boolean => isUnseen(task) && claimStays({ ...claimView(task), isEarly: false }) !== null;
 
 /** Servers refuse the history of the contract, and what is in its place was not read: whoever likes can bring that about. */
 function isUnread(task: SwapTask): boolean {
