@@ -90,6 +90,8 @@ export interface TradingCoin {
   unexplained?(): string | null;
   /** Why so much of it cannot be given in one swap though it is there: a token that moves less at a time. Null or no such method: nothing. */
   unmovable?(volume: Rational): Outage | null;
+  /** Why it cannot be received in a swap, though it may be given: nobody would say whether its claim is paid. Null or no such method: nothing. */
+  unclaimable?(): Outage | null;
   /** The most that one swap gives, by the same measure; null or no such method: whatever there is. */
   mostAtOnce?(): Rational | null;
   /**
@@ -165,7 +167,7 @@ type FeeFigures =
   | "refundFee";
 /** One whose fees can be told. Without funds: nobody knows its balance, and whether there is enough is not looked at. */
 export type PricedCoin = Pick<TradingCoin, FeeFigures> &
-  Partial<Pick<TradingCoin, "spendable" | "locked" | "feeFunds" | "isCounting" | "unmovable">>;
+  Partial<Pick<TradingCoin, "spendable" | "locked" | "feeFunds" | "isCounting" | "unmovable" | "unclaimable">>;
 
 /** What a maker's match holds of a balance that pays fees, whole coins. */
 export type HeldFees = { readonly payer: string; readonly amount: Rational };

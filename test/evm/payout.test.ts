@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
+import { ClaimTrials } from "../../src/app/coin/evm/claimTrials.ts";
 import { payoutObstacle } from "../../src/app/coin/evm/payoutObstacle.ts";
 import { type EvmAddress, ZERO_ADDRESS } from "../../src/core/evm/address.ts";
 import { encodeSwapCall, paymentId } from "../../src/core/evm/swapContract.ts";
 import type { AccountChain } from "../../src/ports/accountChain.ts";
+import { SilentLog } from "../fakes/silentLog.ts";
 import { type Anvil, noAnvil, noAnvilReason, startAnvil } from "../support/anvil.ts";
 import { AnvilWorld, openChain, type Party } from "./support/anvilWorld.ts";
 
@@ -65,6 +68,12 @@ describe.skipIf(noAnvil)(`what is paid to an own account with code, on anvil${no
       await delegateTo(code);
       expect([code, await obstacle(ZERO_ADDRESS, 0n), await obstacle(contract, UNITS)]).toEqual([code, null, null]);
     }
+  });
+
+  test("what becomes of a call of the swap contract is told, as before a token is received", async () => {
+    const trials = new ClaimTrials({ chain, platform: "ETH", clock: new VirtualClock(), log: new SilentLog() });
+    expect(await trials.check(contract, signal)).toBeNull();
+    await trials.close();
   });
 
   test("code that refuses, also only some payers or amounts, or that needs more gas than is left for it, is told before money moves", async () => {

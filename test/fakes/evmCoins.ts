@@ -1,6 +1,7 @@
 import type { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import type { AccountFunds } from "../../src/app/coin/evm/accountFunds.ts";
 import { AllowanceKeeper } from "../../src/app/coin/evm/allowanceKeeper.ts";
+import { ClaimTrials } from "../../src/app/coin/evm/claimTrials.ts";
 import { EvmCoin } from "../../src/app/coin/evm/evmCoin.ts";
 import { EvmSwapCoin } from "../../src/app/coin/evm/evmSwapCoin.ts";
 import { NonceKeeper } from "../../src/app/coin/evm/nonceKeeper.ts";
@@ -51,9 +52,10 @@ export function evmCoinOf(
   const allowances = new AllowanceKeeper({ ...account, funds, log });
   const tokens = new TokenTrials({ ...account, clock, log });
   const payouts = new PayoutGate({ ...account, log });
+  const claims = new ClaimTrials({ ...account, clock, log });
   return new EvmCoin(
     { kind: kind.value, decimals: kind.value.decimals ?? 18, ...common, ...swaps },
-    { ...account, funds, keeper, payouts, allowances, tokens, clock },
+    { ...account, funds, keeper, payouts, allowances, tokens, claims, clock },
     (coin) => new EvmSwapCoin(coin, 8, isOwnToken),
   );
 }

@@ -896,7 +896,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "trade_preimage of a taker does not look whether the daemons are there",
     "src/app/fees/tradePreimage.ts",
-    "  const outage = whyNoTrade(mine) ?? whyNoTrade(other) ?? unmovable(mine, volume);\n  if (outage) return err(outage);\n",
+    "  const outage = whyNoTrade(mine) ?? whyNotReceived(other) ?? unmovable(mine, volume);\n  if (outage) return err(outage);\n",
     "",
     "test/rpc/conformance/swaps.test.ts",
   ),

@@ -378,15 +378,15 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "an order is taken up to buy while the chain of a coin is still being read",
     "src/app/orders/placeOrders.ts",
-    "whyNoTrade(given) ?? whyNoTrade(received)",
+    "whyNoTrade(given) ?? whyNotReceived(received)",
     "given.outage() ?? received.outage()",
     "src/app/orders/backendAway.test.ts",
   ),
   bug(
     "a maker that still reads a chain makes offers it cannot keep",
     "src/app/orders/offerReserver.ts",
-    "coin && whyNoTrade(coin)",
-    "coin?.outage()",
+    "(coin === rel ? whyNotReceived(coin) : whyNoTrade(coin))",
+    "coin.outage()",
     "src/app/orders/backendAway.test.ts",
   ),
   bug(
@@ -427,7 +427,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a preimage shows figures while the chain is still being read",
     "src/app/fees/tradePreimage.ts",
-    "whyNoTrade(mine) ?? whyNoTrade(other)",
+    "whyNoTrade(mine) ?? whyNotReceived(other)",
     "mine.outage() ?? other.outage()",
     "src/app/fees/tradePreimage.test.ts",
   ),
@@ -504,14 +504,14 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "others hear of an order that nobody answers for before a chain is read",
     PLACE,
-    "if (!whyNoTrade(base) && !whyNoTrade(rel)) orders",
+    "if (!whyNoTrade(base) && !whyNotReceived(rel)) orders",
     "if (!whyNoTrade(base)) orders",
     AWAY_TEST,
   ),
   bug(
     "an order of before is announced while the chain of what it asks for is still being read",
     UPKEEP,
-    "if (whyNoTrade(rel) || this.#keptBack(order)",
+    "if (whyNotReceived(rel) || this.#keptBack(order)",
     "if (this.#keptBack(order)",
     AWAY_TEST,
   ),

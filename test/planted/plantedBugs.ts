@@ -15,6 +15,7 @@ import type { PlantedBug } from "./plantedBug.ts";
 import { PROOF } from "./proof.ts";
 import { SIM_BUGS } from "./sim.ts";
 import { SWAP } from "./swap.ts";
+import { TOKEN_CLAIMS } from "./tokenClaims.ts";
 
 /** The table, by group: a word for the command line and a heading of the document. A new group is a file and a line here. */
 export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } = {
@@ -24,6 +25,7 @@ export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } =
   accounts: ACCOUNTS,
   nodes: ACCOUNT_NODES,
   evm: ACCOUNT_SWAPS,
+  tokens: TOKEN_CLAIMS,
   data: DATA_FEE_BUGS,
   network: NETWORK,
   proof: PROOF,

@@ -149,6 +149,7 @@ test.each([
   [ETH, "goes out through the one node that is left", "away"],
   [TOKEN, "goes out through the one node that is left", "away"],
   [ETH, "is sent though its nodes, which are there, leave open whether it would be paid,", "open"],
+  [TOKEN, "is sent though its nodes, which are there, leave open whether it would be paid,", "open"],
 ] as const)(
   "a maker's claim of %s that was marked before a start %s once its limit is over: the taker may have it",
   async (rel, _what, nodes) => {

@@ -30,8 +30,9 @@ export function feesBeside(coin: TradingCoin, other: TradingCoin | null, stage: 
   return other && other.feeTicker === coin.ticker ? add(refund, claimFee(other)) : refund;
 }
 
-/** A claim that the account pays for needs a balance, which may be old while the backend is away. */
-export const claimOutage = (coin: PricedCoin): Outage | null => (coin.spendsFrom === "account" ? coin.outage() : null);
+/** A claim that the account pays for needs a balance, which may be old while the backend is away; and nodes that say whether it would be paid. */
+export const claimOutage = (coin: PricedCoin): Outage | null =>
+  coin.spendsFrom === "account" ? (coin.outage() ?? coin.unclaimable?.() ?? null) : null;
 
 /** Of a volume, what the coin moves at once. */
 export const movable = (coin: TradingCoin, volume: Rational): Rational => min(volume, coin.mostAtOnce?.() ?? volume);

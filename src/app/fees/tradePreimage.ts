@@ -1,7 +1,7 @@
 import { add, div, eq, isPositive, isZero, lt, min, mul, type Rational, ZERO } from "../../core/money/rational.ts";
 import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { coverSpends, negativeVolume, whyNoTrade } from "../orders/fundsChecks.ts";
+import { coverSpends, negativeVolume, whyNoTrade, whyNotReceived } from "../orders/fundsChecks.ts";
 import type { UnsafeTerms, UsualTerms } from "../orders/swapTerms.ts";
 import type { FeeStage, FundsError, Outage, PricedCoin, TradingCoin } from "../tradingCoin.ts";
 import { FeesOnlyCoin } from "./feesOnlyCoin.ts";
@@ -105,7 +105,7 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   if (r.max) return err({ kind: "MaxWithTaker" });
   const buy = r.method === "buy";
   const [mine, other, volume] = buy ? [r.rel, r.base, mul(r.volume, r.price)] : [r.base, r.rel, r.volume];
-  const outage = whyNoTrade(mine) ?? whyNoTrade(other) ?? unmovable(mine, volume);
+  const outage = whyNoTrade(mine) ?? whyNotReceived(other) ?? unmovable(mine, volume);
   if (outage) return err(outage);
   const dexFee = dexFeeOf(rule, volume);
   const feeTx = dexFeeTxFee(mine, dexFee, STAGE);

@@ -106,6 +106,10 @@ export function whyNoTrade(coin: Pick<PricedCoin, "ticker" | "outage" | "isCount
   return isBlind ? { kind: "Transport", coin: coin.ticker, message: `the ${coin.ticker} chain is still being read` } : coin.outage();
 }
 
+/** The same of a coin that is received. */
+export const whyNotReceived = (coin: Pick<PricedCoin, "ticker" | "outage" | "isCounting" | "unclaimable">): Outage | null =>
+  whyNoTrade(coin) ?? coin.unclaimable?.() ?? null;
+
 /** Can this node pay a maker order's whole volume, which is not negative, in one swap? (reference rpc.md 4.2, 5b) */
 export function checkMakerFunds({ coin, other }: TradeCoins, volume: Rational): Result<void, Unfunded> {
   const paid = aboveDust(coin, volume);

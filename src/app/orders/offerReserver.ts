@@ -11,7 +11,7 @@ import {
 import type { SwapAmounts } from "../../core/order/matching.ts";
 import { heldFees } from "../fees/tradeFunds.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { coverSpends, isCutShort, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
+import { coverSpends, isCutShort, swapObstacle, whyNoTrade, whyNotReceived } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -100,8 +100,9 @@ export class OfferReserver {
   outage(order: MakerOrder): FundsError | null {
     const obstacle = swapObstacle(this.#deps.swaps, order.base);
     if (obstacle) return obstacle;
-    for (const coin of [this.#deps.coin(order.base), this.#deps.coin(order.rel)]) {
-      const outage = coin && whyNoTrade(coin);
+    const [base, rel] = [this.#deps.coin(order.base), this.#deps.coin(order.rel)];
+    for (const coin of [base, rel]) {
+      const outage = coin && (coin === rel ? whyNotReceived(coin) : whyNoTrade(coin));
       if (outage) return outage;
       const message = coin?.unexplained?.();
       if (coin && message) return { kind: "Transport", coin: coin.ticker, message };

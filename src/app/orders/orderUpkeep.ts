@@ -5,7 +5,7 @@ import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerO
 import { mapInTurns, steadyTime } from "../../ports/clock.ts";
 import { claimFee, claimOutage, feesBeside } from "../fees/tradeFunds.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
-import { missingFees, whyNoTrade } from "./fundsChecks.ts";
+import { missingFees, whyNoTrade, whyNotReceived } from "./fundsChecks.ts";
 import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { TOLD_IN_TURN } from "./orderAnnouncer.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
@@ -307,7 +307,7 @@ export class OrderUpkeep {
       const rel = this.#deps.coin(order.rel);
       if (left === 0) break;
       if (announcer.has(order.uuid) || !rel || !this.#isActive(order) || makerEndReason(order, 0) !== null) continue;
-      if (whyNoTrade(rel) || this.#keptBack(order) || this.#isTakenBack(order)) continue;
+      if (whyNotReceived(rel) || this.#keptBack(order) || this.#isTakenBack(order)) continue;
       const known = reckoned.get(order.base);
       const funds = known === undefined ? this.#fundsOf(order.base) : known;
       reckoned.set(order.base, funds);

@@ -91,7 +91,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
    * and before the checks, which hold only as long as nothing is waited for. `close` waits for it.
    */
   function afterLook<T>(tickers: readonly string[], task: () => Promise<T>): Promise<T> {
-    const away = tickers.flatMap((ticker) => deps.coin(ticker) ?? []).filter((coin) => coin.outage() !== null);
+    const away = tickers.flatMap((ticker) => deps.coin(ticker) ?? []).filter((coin) => coin.outage() ?? coin.unclaimable?.());
     const done = away.length === 0 ? task() : Promise.all(away.map((coin) => coin.reach())).then(task);
     asked.add(done);
     const forget = (): void => void asked.delete(done);

@@ -19,6 +19,7 @@ import {
   negativeVolume,
   swapObstacle,
   whyNoTrade,
+  whyNotReceived,
 } from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
@@ -74,7 +75,7 @@ export async function placeTakerOrder(
   const noKey = feeKeyMissing(deps, given.ticker) ?? (converts ? feeKeyMissing(deps, received.ticker, true) : null);
   if (noKey) return noKey;
   const toGive = givenVolume(action, volume, price);
-  const outage = swapObstacle(deps.swaps, given.ticker) ?? whyNoTrade(given) ?? whyNoTrade(received) ?? given.unmovable?.(toGive);
+  const outage = swapObstacle(deps.swaps, given.ticker) ?? whyNoTrade(given) ?? whyNotReceived(received) ?? given.unmovable?.(toGive);
   if (outage) return err(outage);
   const funds = checkTakerFunds(deps.rules, { coin: given, other: received }, toGive);
   if (!funds.ok) return funds;
@@ -175,6 +176,6 @@ export async function placeMakerOrder(
   const cancelled = previous.map((o) => ({ order: o, reason: "Cancelled" as const }));
   await endMakers(orders, cancelled, [{ step: "newMaker", order }]);
   // Requests that come before both chains are read are not answered: the loop announces it then.
-  if (!whyNoTrade(base) && !whyNoTrade(rel)) orders.announcer.announce(order);
+  if (!whyNoTrade(base) && !whyNotReceived(rel)) orders.announcer.announce(order);
   return ok(order);
 }

@@ -12,7 +12,7 @@ import {
   takerRelTicker,
 } from "../../core/order/takerOrder.ts";
 import type { FundsError } from "../tradingCoin.ts";
-import { coverSpends, isCutShort, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
+import { coverSpends, isCutShort, swapObstacle, whyNoTrade, whyNotReceived } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -142,7 +142,7 @@ export class TakerSide {
     const obstacle = swapObstacle(this.#deps.swaps, takerCoinOf(order));
     if (obstacle) return obstacle;
     const [own, other] = [this.#deps.coin(takerCoinOf(order)), this.#deps.coin(makerCoinOf(order))];
-    return (own && whyNoTrade(own)) ?? (other && whyNoTrade(other)) ?? null;
+    return (own && whyNoTrade(own)) ?? (other && whyNotReceived(other)) ?? null;
   }
 
   /** True when waiting cannot bring a better offer as far as we know: every order named, or every maker in the book, has answered. */

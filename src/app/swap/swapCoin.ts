@@ -190,8 +190,8 @@ export interface SwapCoin extends TradingCoin {
   dearerThanReserved(reservation: Reservation): string | null;
   /**
    * Looks whether a claim or refund out of `contract` would be paid now, and what it needs; nothing is sent and no secret is shown. Before
-   * the payment is there: whether the own account could be paid at all, as far as that can be asked.
-   * @returns why it would not be, or may not be; null: it would, or nobody can say, or the coin's chain knows no such thing
+   * the payment is there: whether the own account could be paid at all, as far as that can be asked, and whether nodes will say it of a claim.
+   * @returns why it would not be, or is not known to; null: it would, or the coin's chain knows no such thing
    */
   prepareToSpend(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> | null;
   /**

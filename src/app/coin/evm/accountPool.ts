@@ -10,6 +10,7 @@ import { lookAgain } from "../lookAgain.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { FAILING_AGAIN_MS, firstLook, unreached } from "./accountLook.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
+import { ClaimTrials } from "./claimTrials.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { badUrl, badUrls, sameNodes } from "./namedNodes.ts";
 import { NonceKeeper } from "./nonceKeeper.ts";
@@ -180,6 +181,7 @@ export class AccountPool {
     if (!used.ok) return badUrl(urls, used.error.index);
     shared.urls = urls;
     account.tokens.forget();
+    account.claims.forget();
     account.nonces.nodesExchanged();
     // How that goes shows in the coin's status.
     await lookAgain(this.#deps.clock, account.chain, signal);
@@ -209,6 +211,7 @@ export class AccountPool {
       .close()
       .then(() => account.payouts.close())
       .then(() => account.tokens.close())
+      .then(() => account.claims.close())
       .then(() => account.nonces.close())
       .then(() => account.chain.close());
     this.#closing.set(id, closed);
@@ -255,6 +258,8 @@ export class AccountPool {
       payouts.start();
       const tokens = new TokenTrials({ chain: chain.value, address, clock, log });
       tokens.start();
+      const claims = new ClaimTrials({ chain: chain.value, platform: ticker, clock, log });
+      claims.start();
       const account: EvmAccount = {
         platform: ticker,
         platformDecimals: platform.decimals,
@@ -269,6 +274,7 @@ export class AccountPool {
         payouts,
         allowances,
         tokens,
+        claims,
         clock,
       };
       return ok({ account, away });

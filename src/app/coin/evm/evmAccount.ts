@@ -6,6 +6,7 @@ import type { AccountChain, AccountState } from "../../../ports/accountChain.ts"
 import type { Clock } from "../../../ports/clock.ts";
 import type { AccountFunds } from "./accountFunds.ts";
 import type { AllowanceKeeper } from "./allowanceKeeper.ts";
+import type { ClaimTrials } from "./claimTrials.ts";
 import type { NonceKeeper } from "./nonceKeeper.ts";
 import type { NonceLedger } from "./nonceLedger.ts";
 import type { PayoutGate } from "./payoutGate.ts";
@@ -35,6 +36,8 @@ export type EvmAccount = {
   readonly allowances: AllowanceKeeper;
   /** Whether its tokens arrive whole at swap contracts. */
   readonly tokens: TokenTrials;
+  /** Whether its nodes say what claims of tokens would come to. */
+  readonly claims: ClaimTrials;
   readonly clock: Clock;
 };
 

@@ -51,6 +51,7 @@ type Wanted = {
 const NO_NODES: AccountNodes = { urls: undefined, swapContract: undefined, fallbackSwapContract: undefined };
 
 type Contracts = { readonly swap: EvmAddress | null; readonly fallback: EvmAddress | null };
+const contractsOf = ({ swap, fallback }: Contracts): readonly EvmAddress[] => [swap, fallback].filter((contract) => contract !== null);
 
 /** Opens and closes the coins of account chains. Loaded when the first of them is enabled. */
 export class EvmCoins {
@@ -288,6 +289,7 @@ export class EvmCoins {
     this.#followTrials(account, tokens, contracts);
     const refresh = async (s?: AbortSignal): Promise<void> => {
       for (const token of tokens) await account.tokens.look(token, s);
+      await account.claims.look(contractsOf(contracts), s);
     };
     try {
       await lookAgain(account.clock, { refresh }, signal);
@@ -297,8 +299,11 @@ export class EvmCoins {
     }
   }
 
-  #followTrials(account: EvmAccount, tokens: readonly EvmAddress[], { swap, fallback }: Contracts): void {
-    for (const token of tokens) for (const contract of [swap, fallback]) if (contract !== null) account.tokens.follow({ token, contract });
+  #followTrials(account: EvmAccount, tokens: readonly EvmAddress[], contracts: Contracts): void {
+    for (const contract of contractsOf(contracts)) {
+      account.claims.follow(contract);
+      for (const token of tokens) account.tokens.follow({ token, contract });
+    }
   }
 
   #coin(entry: CoinEntry, kind: EvmKind, decimals: number, account: EvmAccount, contracts: Contracts, request: EvmEnable): EvmCoin {

@@ -50,6 +50,7 @@ const LEAST_ROOM = 2n * 10n;
 const NONE: ReadonlySet<string> = new Set();
 
 const refused = (reason: string): SpendObstacle => ({ isRefused: true, reason });
+const unknown = (reason: string | null): SpendObstacle | null => (reason === null ? null : { isRefused: false, reason });
 
 const tooHungry = (ticker: string, gas: bigint): string => `a transfer of ${ticker} needs ${gas} gas, far more than any swap reckons with`;
 
@@ -112,17 +113,20 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
   async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> {
     const { account, contract: token, ticker } = this.coin;
-    const { contract: from, id, units } = paymentTerms(contract, token);
+    const { contract: from, id, units, receiver } = paymentTerms(contract, token);
     const beside = await dataGasNow(account, signal);
     if (beside !== null) this.needsDataGas(beside);
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
-    if (!isThere) return null;
+    // A refund shows nothing: it is made whatever the nodes can say.
+    if (!isThere) return receiver === account.address ? unknown(await account.claims.check(from, signal)) : null;
     const tried = await tryPayout(account, from, token, units, MOST_NEEDED, this.besideGas, signal);
-    if (!tried.ok)
+    if (!tried.ok) {
+      const why = tried.error.message.replace(/\.$/, "");
       return tried.error.kind === "Reverted"
-        ? refused(`the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`)
-        : null;
+        ? refused(`the swap contract could not pay ${ticker} to this account now: ${why}`)
+        : unknown(`whether the swap contract would pay ${ticker} to this account is not known: ${why}`);
+    }
     const isUsable = tried.value <= MOST_NEEDED;
     if (isUsable) this.needsSpendGas(tried.value);
     return isUsable ? null : refused(tooHungry(ticker, tried.value - CONTRACT_GAS));

@@ -137,12 +137,22 @@ export class EvmTradeFunds {
     const most = contract === null ? null : account.tokens.mostAtOnce(contract);
     return most === null ? null : fromUnits(most, this.decimals);
   }
+  unclaimable(): Outage | null {
+    const message = this.coin.contract === null ? null : this.coin.account.claims.obstacle(this.#swapContracts);
+    return message === null ? null : { kind: "Transport", coin: this.ticker, message };
+  }
   async reach(signal?: AbortSignal): Promise<Outage | null> {
-    const { clock, chain, payouts, tokens } = this.coin.account;
+    const { clock, chain, payouts, tokens, claims } = this.coin.account;
     const { contract } = this.coin;
     if (chain.status().state === "unreachable" || dataObstacle(this.coin.account) !== null) await lookAgain(clock, chain, signal);
     if (this.outage()) await lookAgain(clock, { refresh: (s) => (contract === null ? payouts.look(s) : tokens.look(contract, s)) }, signal);
+    if (this.unclaimable()) await lookAgain(clock, { refresh: (s) => claims.look(this.#swapContracts, s) }, signal);
     return this.outage();
+  }
+
+  get #swapContracts(): readonly EvmAddress[] {
+    const { swapContract, fallbackSwapContract } = this.coin.spec;
+    return [swapContract, fallbackSwapContract].filter((contract) => contract !== null);
   }
 
   spendable(): Rational {

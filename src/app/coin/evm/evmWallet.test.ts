@@ -473,6 +473,24 @@ test("what was found of a token by nodes that are exchanged is found anew", asyn
   expect(found()).toBeGreaterThan(before);
 });
 
+test("whether nodes carry out calls of the swap contract is asked when a token is enabled, and anew of others", async () => {
+  const { node, chains } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  const chain = chains[0] ?? expect.fail("no chain");
+  let found = 0;
+  chain.estimate = ({ from, to }) => {
+    found += from === to ? 1 : 0;
+    return null;
+  };
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  expect(found).toBe(1);
+  await reply(node, "disable_coin", { coin: "ETH" });
+  await reply(node, "enable", { coin: "ETH", ...NODES, urls: ["http://other.example"] });
+  chain.mine();
+  await node.clock.advance(1_000);
+  expect(found).toBe(2);
+});
+
 test("a token that was disabled by force while a swap needs it is there again with its platform coin, and nothing else is opened for it", async () => {
   const { node, chains } = await world([platform("ETH"), token("USDT")], { swapsOf: (ticker) => (ticker === "USDT" ? ["a swap"] : []) });
   const request = { ticker: "ETH", swap_contract_address: NODES.swap_contract_address, nodes: [{ url: NODES.urls[0] ?? "" }] };

@@ -69,7 +69,7 @@ const TRY_MS = 10_000;
 
 /**
  * Has the coin look what a claim or refund of a payment needs, where its chain can tell.
- * @returns why it would not be paid now, or may not be; null: it would, or nobody said
+ * @returns why it would not be paid now, or may not be; null: it would
  */
 export async function whyNotSpend(task: SwapTask, payment: PaymentSlot, signal: AbortSignal): Promise<string | null> {
   const coin = coinOf(task, payment);
@@ -78,13 +78,13 @@ export async function whyNotSpend(task: SwapTask, payment: PaymentSlot, signal: 
     return (await withDeadline(task.deps.clock, TRY_MS, signal, ask))?.reason ?? null;
   } catch (cause) {
     if (signal.aborted || !(cause instanceof Aborted)) throw cause;
-    return null;
+    return `the ${coin.ticker} nodes have not said within ${TRY_MS / 1_000} s whether a claim or refund would be paid`;
   }
 }
 
 /**
- * Why the own accounts could not be paid what a swap brings, or what it may have to give back; asked before money moves. Null: they could,
- * or nobody said.
+ * Why the own accounts could not be paid what a swap brings, or what it may have to give back, or why nobody would say; asked before money
+ * moves. Null: they could.
  */
 export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   for (const slot of ["makerPayment", "takerPayment"] as const) {
@@ -97,9 +97,9 @@ export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promis
 }
 
 /**
- * Why a claim or refund that failed on its chain would fail again: each try costs gas, and there are `MAX_VERSIONS` of them. It is tried all
- * the same when half of what its last version had until the deadline is over, and past that as rarely: who says so may be wrong, and a claim
- * that is never tried costs the payment.
+ * Why a claim or refund that failed on its chain would fail again, or may: each try costs gas, and there are `MAX_VERSIONS` of them. It is tried
+ * all the same when half of what its last version had until the deadline is over, and past that as rarely: who says so may be wrong, who says
+ * nothing may never do, and a claim that is never tried costs the payment.
  */
 export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSignal): Promise<string | null> {
   const payment = spentPayment(task, slot);

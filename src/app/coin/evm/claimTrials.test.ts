@@ -1,0 +1,102 @@
+import { beforeEach, expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
+import type { EvmAddress } from "../../../core/evm/address.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import type { CallRequest, ChainReadError } from "../../../ports/accountChain.ts";
+import { ClaimTrials } from "./claimTrials.ts";
+
+const CONTRACT = "5a".repeat(20) as EvmAddress;
+const OTHER = "5b".repeat(20) as EvmAddress;
+const { signal } = new AbortController();
+const MINUTE_MS = 60_000;
+const NOT_CARRIED_OUT = err({ kind: "Refused", message: "The ETH nodes refused the request: sender not an eoa." } as const);
+const AWAY = err({ kind: "Unreachable", message: "Only 1 of the 2 ETH nodes answered." } as const);
+const REVERTED = err({ kind: "Reverted", data: null, message: "The ETH chain would refuse the transaction." } as const);
+
+let chain: FakeAccountChain;
+let clock: VirtualClock;
+let trials: ClaimTrials;
+let asked: CallRequest[];
+let answer: Result<bigint, ChainReadError>;
+beforeEach(() => {
+  [chain, clock, asked, answer] = [new FakeAccountChain(), new VirtualClock(), [], ok(30_000n)];
+  chain.estimate = (request) => {
+    asked.push(request);
+    return answer;
+  };
+  trials = new ClaimTrials({ chain, platform: "ETH", clock, log: new SilentLog() });
+});
+const found = (): string | null => trials.obstacle([CONTRACT]);
+async function block(): Promise<void> {
+  chain.mine();
+  await clock.advance(1);
+}
+
+test("a contract is asked of itself, moves nothing, and no token is asked", async () => {
+  expect(await trials.check(CONTRACT, signal)).toBeNull();
+  expect(asked).toMatchObject([{ from: CONTRACT, to: CONTRACT, value: 0n }]);
+  expect(asked[0]?.data.length).toBe(4 + 32);
+});
+
+test.each([
+  ["estimate", ok(30_000n), null],
+  ["say that it would fail", REVERTED, null],
+  [
+    "do not carry it out",
+    NOT_CARRIED_OUT,
+    /0x5[aA].* would be paid, the nodes do not say: .*sender not an eoa; enable ETH with nodes that/,
+  ],
+  ["are too few that do", AWAY, /would be paid, the nodes do not say: Only 1 of the 2 .*answered; enable ETH with nodes that/],
+] as const)("nodes that %s", async (_what, said, obstacle) => {
+  answer = said;
+  trials.follow(CONTRACT);
+  await trials.look([CONTRACT]);
+  const told = [found(), await trials.check(CONTRACT, signal)];
+  expect(told).toEqual(obstacle === null ? [null, null] : [expect.stringMatching(obstacle), expect.stringMatching(obstacle)]);
+});
+
+test("before it was asked nothing is known; of two contracts both count, and what was found is not asked again by a look", async () => {
+  for (const contract of [CONTRACT, OTHER]) trials.follow(contract);
+  expect(found()).toMatch(/the nodes do not say$/);
+  await trials.look([CONTRACT]);
+  expect([found(), trials.obstacle([CONTRACT, OTHER])]).toEqual([null, expect.stringMatching(/0x5[bB]/)]);
+  await trials.look([CONTRACT, OTHER]);
+  expect([trials.obstacle([CONTRACT, OTHER]), asked.length]).toEqual([null, 2]);
+});
+
+test("it is asked again while money is not moving: every ten minutes, and every half minute where something is in the way", async () => {
+  trials.follow(CONTRACT);
+  trials.start();
+  await block();
+  expect([found(), asked.length]).toEqual([null, 1]);
+  answer = NOT_CARRIED_OUT;
+  await clock.advance(9 * MINUTE_MS);
+  await block();
+  expect([found(), asked.length]).toEqual([null, 1]);
+  await clock.advance(MINUTE_MS);
+  await block();
+  expect(found()).toContain("do not say");
+  answer = ok(30_000n);
+  await clock.advance(MINUTE_MS / 2);
+  await block();
+  expect(found()).toBeNull();
+  await trials.close();
+});
+
+test("money moves only where they say it at that moment", async () => {
+  expect(await trials.check(CONTRACT, signal)).toBeNull();
+  answer = NOT_CARRIED_OUT;
+  expect(await trials.check(CONTRACT, signal)).toContain("do not say");
+});
+
+test("what other nodes said, or were still being asked, says nothing of the ones in use", async () => {
+  trials.follow(CONTRACT);
+  const looking = trials.look([CONTRACT]);
+  trials.forget();
+  await looking;
+  expect([asked.length, found()]).toEqual([1, expect.stringContaining("do not say")]);
+  await trials.look([CONTRACT]);
+  expect(found()).toBeNull();
+});

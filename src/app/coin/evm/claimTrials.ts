@@ -1,0 +1,114 @@
+import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
+import { paymentsCall } from "../../../core/evm/swapContract.ts";
+import type { Log } from "../../../ports/log.ts";
+import { withParents } from "../../../ports/withParents.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+
+/** Nodes may be exchanged behind their address. */
+const KEPT_MS = 600_000;
+const AGAIN_MS = 30_000;
+/** What the id of a payment is, of none. */
+const NO_PAYMENT = new Uint8Array(32);
+
+export type ClaimTrialsDeps = Pick<EvmAccount, "chain" | "platform" | "clock"> & { readonly log: Log };
+
+/** `obstacle` undefined: never found out. */
+type Trial = { readonly contract: EvmAddress; obstacle: string | null | undefined; untilMs: number };
+const NOT_TRIED = { obstacle: undefined, untilMs: 0 } as const;
+
+/**
+ * Whether the nodes say what becomes of a call that a swap contract makes, which is how a claim of a token is tried without its secret
+ * (`tryPayout`). Some carry out no call whose sender has code: with them alone no claim is known to be paid, and a swap would end in refunds
+ * after its dex fee was paid. So it is asked before money moves, with a call that no token can refuse: the contract reads of itself.
+ */
+export class ClaimTrials {
+  readonly #deps: ClaimTrialsDeps;
+  readonly #trials = new Map<EvmAddress, Trial>();
+  readonly #closing = new AbortController();
+  #work: Promise<void> | null = null;
+  #stop: (() => void) | null = null;
+
+  constructor(deps: ClaimTrialsDeps) {
+    this.#deps = deps;
+  }
+
+  /** From now on it is asked again and again. */
+  follow(contract: EvmAddress): void {
+    this.#trialOf(contract);
+  }
+
+  /** Nothing found so far counts: other nodes are asked. */
+  forget(): void {
+    // What the former ones are still asked goes to what nobody looks at any more.
+    for (const contract of this.#trials.keys()) this.#trials.set(contract, { contract, ...NOT_TRIED });
+  }
+
+  start(): void {
+    const { chain, clock, log } = this.#deps;
+    this.#stop ??= chain.onChange(() => {
+      const due = [...this.#trials.values()].filter(({ untilMs }) => clock.nowMs() >= untilMs);
+      if (this.#work !== null || this.#closing.signal.aborted || due.length === 0 || chain.status().state !== "ready") return;
+      this.#work = this.#lookAll(due, this.#closing.signal)
+        .catch((error: unknown) => {
+          if (!this.#closing.signal.aborted) log.error("claims_not_tried", { coin: chain.ticker, error });
+        })
+        .finally(() => {
+          this.#work = null;
+        });
+    });
+  }
+
+  /** Why no trade may begin that ends with a claim of a token from one of these, as last found: a sentence; null: nothing is known to be in the way. */
+  obstacle(contracts: readonly EvmAddress[]): string | null {
+    for (const contract of contracts) {
+      const found = this.#trials.get(contract)?.obstacle;
+      if (found !== null) return found ?? unknownText(contract);
+    }
+    return null;
+  }
+
+  /** Asks now of those of which the nodes were not found to say it. */
+  async look(contracts: readonly EvmAddress[], signal?: AbortSignal): Promise<void> {
+    const open = contracts.flatMap((contract) => this.#trials.get(contract) ?? []).filter(({ obstacle }) => obstacle !== null);
+    await this.#lookAll(open, signal);
+  }
+
+  /** The same as `obstacle`, asked now: money is about to move. */
+  async check(contract: EvmAddress, signal: AbortSignal): Promise<string | null> {
+    const trial = this.#trialOf(contract);
+    await this.#lookAll([trial], signal);
+    return trial.obstacle ?? null;
+  }
+
+  #trialOf(contract: EvmAddress): Trial {
+    const trial = this.#trials.get(contract) ?? { contract, ...NOT_TRIED };
+    this.#trials.set(contract, trial);
+    return trial;
+  }
+
+  async #lookAll(trials: readonly Trial[], signal: AbortSignal | undefined): Promise<void> {
+    const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
+    for (const trial of trials) await withParents(parents, (s) => this.#look(trial, s));
+  }
+
+  async #look(trial: Trial, signal: AbortSignal): Promise<void> {
+    const { chain, clock, log, platform } = this.#deps;
+    const { contract, obstacle: before } = trial;
+    const tried = await chain.estimateGas({ from: contract, to: contract, value: 0n, data: paymentsCall(NO_PAYMENT) }, signal);
+    const fault = tried.ok || tried.error.kind === "Reverted" ? null : tried.error;
+    trial.obstacle = fault && `${unknownText(contract)}: ${fault.message.replace(/\.$/, "")}; ${neededText(platform)}`;
+    trial.untilMs = clock.nowMs() + (fault === null ? KEPT_MS : AGAIN_MS);
+    if (trial.obstacle !== (before ?? null)) log.warn("claims_tried", { coin: chain.ticker, obstacle: trial.obstacle });
+  }
+
+  async close(): Promise<void> {
+    this.#stop?.();
+    this.#closing.abort();
+    await this.#work;
+  }
+}
+
+const unknownText = (contract: EvmAddress): string =>
+  `whether a claim of a token from the swap contract ${checksumAddress(contract)} would be paid, the nodes do not say`;
+const neededText = (platform: string): string =>
+  `enable ${platform} with nodes that carry out calls whose sender has code, as geth, Erigon, Nethermind, Besu and reth of today do`;

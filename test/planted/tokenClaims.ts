@@ -1,0 +1,95 @@
+import { bug, type PlantedBug } from "./plantedBug.ts";
+
+const TRIALS = "src/app/coin/evm/claimTrials.ts";
+const TRIALS_TEST = "src/app/coin/evm/claimTrials.test.ts";
+const COIN = "src/app/coin/evm/evmSwapCoin.ts";
+const VERSIONS = "src/app/swap/duties/feeVersions.ts";
+const SILENT = "test/sim/accountSilentNodes.test.ts";
+
+/** Claims of tokens of which nodes do not say whether they would be paid. */
+export const TOKEN_CLAIMS: readonly PlantedBug[] = [
+  bug(
+    "the secret is shown by a token's claim though nobody says whether it would be paid",
+    COIN,
+    ": unknown(`whether the swap contract would pay ${ticker} to this account is not known: ${why}`);",
+    ": null;",
+    SILENT,
+  ),
+  bug(
+    "a maker's claim of a token that may have left stays home for ever where nobody says whether it would be paid",
+    COIN,
+    ": unknown(`whether the swap contract would pay ${ticker} to this account is not known: ${why}`);",
+    ": refused(why);",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "a dex fee is paid for a swap whose claim nobody will say is paid",
+    COIN,
+    "receiver === account.address ? unknown(",
+    "receiver !== account.address ? unknown(",
+    SILENT,
+  ),
+  bug(
+    "who only pays a token is kept from it by nodes that carry out no call of a contract",
+    COIN,
+    "receiver === account.address ? unknown(await account.claims.check(from, signal)) : null",
+    "unknown(await account.claims.check(from, signal))",
+    SILENT,
+  ),
+  bug(
+    "a claim that failed uses up its versions, one a block, while nodes stall when they are asked whether another would",
+    VERSIONS,
+    "    return `the ${coin.ticker} nodes have not said within ${TRY_MS / 1_000} s whether a claim or refund would be paid`;\n",
+    "    return null;\n",
+    SILENT,
+  ),
+  bug(
+    "an order to receive a token is taken though its nodes carry out no call of a contract",
+    "src/app/fees/tradeFunds.ts",
+    "(coin.outage() ?? coin.unclaimable?.() ?? null)",
+    "coin.outage()",
+    SILENT,
+  ),
+  bug(
+    "an offer to buy with a token is made though its nodes carry out no call of a contract",
+    "src/app/orders/offerReserver.ts",
+    "(coin === rel ? whyNotReceived(coin) : whyNoTrade(coin))",
+    "whyNoTrade(coin)",
+    SILENT,
+  ),
+  bug(
+    "a token is bought though its nodes carry out no call of a contract",
+    "src/app/orders/placeOrders.ts",
+    "whyNoTrade(given) ?? whyNotReceived(received)",
+    "whyNoTrade(given) ?? whyNoTrade(received)",
+    SILENT,
+  ),
+  bug(
+    "a contract that refuses a call counts as nodes that carry none out",
+    TRIALS,
+    'tried.ok || tried.error.kind === "Reverted" ? null',
+    "tried.ok ? null",
+    TRIALS_TEST,
+  ),
+  bug(
+    "what nodes said that were exchanged meanwhile counts for those in use",
+    TRIALS,
+    "this.#trials.set(contract, { contract, ...NOT_TRIED });\n  }\n\n  start",
+    "Object.assign(this.#trialOf(contract), NOT_TRIED);\n  }\n\n  start",
+    TRIALS_TEST,
+  ),
+  bug(
+    "that exchanged nodes carried calls of contracts out is believed of others for ten minutes more",
+    "src/app/coin/evm/accountPool.ts",
+    "    account.claims.forget();\n",
+    "",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "nodes that carried calls of contracts out once are never asked again",
+    TRIALS,
+    "(fault === null ? KEPT_MS : AGAIN_MS)",
+    "(fault === null ? 1e12 : AGAIN_MS)",
+    TRIALS_TEST,
+  ),
+];
