@@ -1237,8 +1237,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim has no gas for what its data costs elsewhere",
     COIN,
-    "if (beside !== null) this.needsDataGas(beside);\n    const isThere",
-    "if (beside !== null) this.needsDataGas(0n);\n    const isThere",
+    "if (beside !== null) this.needsDataGas(beside);\n    const isUntold",
+    "if (beside !== null) this.needsDataGas(0n);\n    const isUntold",
     "test/sim/accountAttacks.test.ts",
   ),
   bug(

@@ -11,6 +11,20 @@ const NODES = "test/evm/dataCost.test.ts";
 /** What chains take for the data of transactions, beside gas and as gas. */
 export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
+    "the secret is shown by a claim that may lack gas for its data, for nobody says what that needs now",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "?? unknown(untold);",
+    "?? unknown(untold && null);",
+    "src/app/coin/evm/dataFees.test.ts",
+  ),
+  bug(
+    "a waiting claim that may lack gas for its data is sent before its limit, for nobody says what that needs now",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "untold !== null && tried?.isRefused !== true ? null : (tried?.isRefused ?? null)",
+    "tried?.isRefused ?? null",
+    "src/app/coin/evm/dataFees.test.ts",
+  ),
+  bug(
     "what a waiting swap has left counts as refused while data is dear, and gives its nonce back",
     `${APP}/triedSpend.ts`,
     "const whole = mostEstimate(most, beside);",

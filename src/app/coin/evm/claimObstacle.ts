@@ -65,3 +65,17 @@ export function claimObstacle(
   const left = balance - nonces.outgoing().wei - (claim === null ? fee : 0n);
   return left < 0n ? `the ${platform} account lacks ${-left} wei for the claim's fee` : null;
 }
+
+/** What of the account waits for a block and nothing here knows of, one sentence; null: nothing does. */
+export function unexplainedNonce({
+  nonces,
+  chain,
+  address,
+  platform,
+}: Pick<EvmAccount, "chain" | "address" | "nonces" | "platform">): string | null {
+  if (!chain.account(address)) return `the ${platform} nodes have not told the account's nonce yet`;
+  const [nonce] = nonces.unknown();
+  return nonce === undefined
+    ? null
+    : `the ${platform} nodes have a transaction of this account with nonce ${nonce}, which nothing here sent`;
+}

@@ -443,3 +443,40 @@ test("what is asked of the oracle is as a contract reads it, of bytes as many as
   expect(toHex(operatorFeeCall())).toBe(`275aedd2${(250_000).toString(16).padStart(64, "0")}`);
   expect(FEE_ORACLE).toBe("420000000000000000000000000000000000000f");
 });
+
+test.each([
+  ["eth", "reveals"],
+  ["token", "reveals"],
+  ["eth", "waits"],
+  ["token", "waits"],
+] as const)(
+  "where data counts as gas, no secret is shown while nodes do not say what it needs now: a claim of %s that %s",
+  async (of, how) => {
+    asArbitrum(400_000n);
+    const honest = chain.estimate;
+    let isSilent = false;
+    chain.estimate = (request) =>
+      isSilent && request.data.length === CALL_SAMPLE.length ? err({ kind: "Unreachable", message: "nobody says" }) : honest(request);
+    vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue({ state: "sent" } as ReturnType<AccountChain["payment"]>);
+    const swap: Contract = {
+      ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+      ...{ units: 400n, swapContract: SWAPS },
+    };
+    const asset = of === "token" ? TOKEN : ZERO_ADDRESS;
+    const call = { id: new Uint8Array(32), amount: 1n, secret: new Uint8Array(32), token: asset, sender: address };
+    const data = encodeSwapCall({ kind: "receiverSpend", ...call });
+    const tx = { chainId: 1n, nonce: 0n, gasLimit: 950_000n, to: SWAPS, value: 0n, data, gasPrice: 10n };
+    const raw = signEvmTx({ type: "legacy", ...tx }, key).raw;
+    const tried = () => (how === "reveals" ? coins[of].prepareToSpend(swap, signal) : coins[of].isHopeless?.(raw, true, signal));
+    const [paid, unknown] =
+      how === "reveals"
+        ? [null, { isRefused: false, reason: "what the data of a transaction needs on ETH now is not known" }]
+        : [false, null];
+    expect(await tried()).toEqual(paid);
+    isSilent = true;
+    expect(await tried()).toEqual(unknown);
+    // A chain that takes nothing for data has nobody asked for that.
+    chain.data = { gas: 21_000n, wei: 0n };
+    expect(await tried()).toEqual(paid);
+  },
+);

@@ -20,7 +20,7 @@ import type {
 } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
-import { claimObstacle, hasLostNonce } from "./claimObstacle.ts";
+import { claimObstacle, hasLostNonce, unexplainedNonce } from "./claimObstacle.ts";
 import { dataBound, dataGasNow, dataObstacle } from "./dataCost.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
@@ -110,12 +110,22 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return null;
   }
 
-  /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
   async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> {
-    const { account, contract: token, ticker } = this.coin;
-    const { contract: from, id, units, receiver } = paymentTerms(contract, token);
+    const untold = await this.#askForData(signal);
+    return (await this.#whyNotPaid(contract, signal)) ?? unknown(untold);
+  }
+  /** @returns why what data needs now is not known, where it counts as gas: with what was known before a claim may lack it, and have shown its secret */
+  async #askForData(signal: AbortSignal): Promise<string | null> {
+    const { account } = this.coin;
     const beside = await dataGasNow(account, signal);
     if (beside !== null) this.needsDataGas(beside);
+    const isUntold = beside === null && dataBound(account.chain).gas > 0n;
+    return isUntold ? `what the data of a transaction needs on ${account.platform} now is not known` : null;
+  }
+  /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
+  async #whyNotPaid(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> {
+    const { account, contract: token, ticker } = this.coin;
+    const { contract: from, id, units, receiver } = paymentTerms(contract, token);
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     // A refund shows nothing: it is made whatever the nodes can say.
@@ -194,14 +204,13 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const call = this.#callOf(spend);
     if (to === null || call === null) return null;
     const { account } = this.coin;
-    const beside = showsSecret ? await dataGasNow(account, signal) : null;
-    if (beside !== null) this.needsDataGas(beside);
+    const untold = showsSecret ? await this.#askForData(signal) : null;
     const tried =
       showsSecret && call.kind === "receiverSpend"
         ? await tryClaim(account, to, call, MOST_NEEDED, this.besideGas, signal)
         : await trySpend(account, to, data, MOST_NEEDED, this.besideGas, signal);
     if (!tried?.isRefused && tried?.gas != null) this.needsSpendGas(tried.gas, this.#otherCoin(spend));
-    return tried?.isRefused ?? null;
+    return untold !== null && tried?.isRefused !== true ? null : (tried?.isRefused ?? null);
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
     return isClaimable(this.coin.account, this.#own(claim), signal);
@@ -251,13 +260,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return [];
   }
   unexplained(): string | null {
-    const { nonces, chain, address, platform } = this.coin.account;
-    const state = chain.account(address);
-    if (!state) return `the ${platform} nodes have not told the account's nonce yet`;
-    const [nonce] = nonces.unknown();
-    return nonce === undefined
-      ? null
-      : `the ${platform} nodes have a transaction of this account with nonce ${nonce}, which nothing here sent`;
+    return unexplainedNonce(this.coin.account);
   }
   behindMissing(wasSent: (txid: string) => boolean): string | null {
     const { nonces, chain, address, platform, keeper } = this.coin.account;
