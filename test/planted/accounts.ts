@@ -57,7 +57,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "a token's transfer is estimated without a limit",
     "src/app/coin/evm/triedSpend.ts",
-    "estimateGas(request, signal, mostTransfer)",
+    "estimateGas(request, signal, mostEstimate(mostTransfer, beside))",
     "estimateGas(request, signal)",
     "src/app/coin/evm/dataFees.test.ts",
   ),

@@ -25,6 +25,13 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
+    "a claim is not known to be paid where one of two nodes estimates, and its data is dear",
+    `${APP}/triedSpend.ts`,
+    "estimateGas(request, signal, mostEstimate(mostTransfer, beside))",
+    "estimateGas(request, signal, mostTransfer)",
+    `${APP}/triedSpend.test.ts`,
+  ),
+  bug(
     "what a waiting swap has left counts as refused while data is dear, and gives its nonce back",
     `${APP}/triedSpend.ts`,
     "const whole = mostEstimate(most, beside);",

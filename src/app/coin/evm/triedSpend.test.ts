@@ -122,3 +122,12 @@ test.each([
   chain.estimateGas = async ({ to }) => (to === token ? ok(own + DATA_GAS) : alone === null ? err(AWAY) : ok(alone));
   expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal)).toEqual(told);
 });
+
+test("what few nodes say of its transfer is a refusal only above what any may need with its data: it is paid for beside", async () => {
+  const chain = new FakeAccountChain();
+  const most = MOST - CONTRACT_GAS + 2n * DATA_GAS;
+  // As where one of two nodes estimates nothing, and both carry out what the other names.
+  chain.estimateGas = async ({ to }, _signal, limit = 0n) => (to !== token ? err(AWAY) : limit < most ? err(AWAY) : ok(limit));
+  const told = await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal);
+  expect(told).toEqual({ isRefused: false, gas: MOST });
+});

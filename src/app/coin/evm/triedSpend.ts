@@ -66,7 +66,7 @@ export async function tryPayout(
 ): Promise<Result<CallGas, ChainReadError>> {
   const request = { from, to: token, value: 0n, data: transferCall(address, units) };
   const mostTransfer = callGas(most - CONTRACT_GAS);
-  const tried = await chain.estimateGas(request, signal, mostTransfer);
+  const tried = await chain.estimateGas(request, signal, mostEstimate(mostTransfer, beside));
   if (!tried.ok) return tried;
   return { ok: true, value: payoutGas(await withoutData({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
 }
