@@ -47,6 +47,20 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a node that withholds what the contract holds keeps a waiting claim, which the taker may have, here until the taker has its own back",
+    "src/app/swap/waitingSpends.ts",
+    "mustBeSeen: nowMs > lock * 1_000,",
+    "mustBeSeen: true,",
+    WAITING_TEST,
+  ),
+  bug(
+    "a waiting claim that nobody has shows its secret late though its payment may have gone back, which nobody says",
+    "src/app/swap/waitingSpends.ts",
+    "mustBeSeen: nowMs > lock * 1_000,",
+    "mustBeSeen: false,",
+    WAITING_TEST,
+  ),
+  bug(
     "a marked claim leaves before its limit though nobody has looked what became of its payment",
     "src/core/swap/claimStays.ts",
     "(view.isEarly || view.mustBeSeen)",

@@ -20,7 +20,7 @@ import { chainOf } from "./contracts.ts";
 /**
  * A claim, refund or cancellation, and all its versions. `showsSecret`: nobody was seen to have it, and there is a secret in it; `until`: unix seconds after
  * which such a one stays home, for the own payment goes back instead (`lateClaim.ts`); null: for ever. `notAfter`: its own limit, until which nothing is lost
- * by its staying home; null: it has none.
+ * by its staying home; null: it has none. `lock`: unix seconds after which the taker's payment may have gone back.
  */
 export type Spend = {
   readonly slot: Slot;
@@ -29,6 +29,7 @@ export type Spend = {
   readonly showsSecret: boolean;
   readonly until: number | null;
   readonly notAfter: number | null;
+  readonly lock: number;
 };
 /**
  * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen
@@ -132,7 +133,7 @@ export function unsentOf(s: SwapState): Unsent | null {
 function entrustedOf(s: SwapState): Needs["entrusted"] {
   const { role } = s.terms;
   const payment = ownPayment(role);
-  const { makerPaymentConfirmedBy, revealBy, makerLock } = deadlinesOf(s);
+  const { makerPaymentConfirmedBy, revealBy, makerLock, takerLock: lock } = deadlinesOf(s);
   const published = duties(s).flatMap((duty) => (duty.do === "publish" ? [duty.slot] : []));
   return (["fee", payment, ownClaim(role), ownRefund(role), "cancel"] as const).flatMap((slot): readonly Entrusted[] => {
     const tx = s.own[slot];
@@ -143,7 +144,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     const showsSecret = slot === ownClaim(role) && mayShowSecret(s);
     const [raws, txids] = [versions.map((v) => fromHex(v.raw)), versions.map((v) => v.txid)];
     const until = paymentMayExist(s) ? makerLock : null;
-    const spend = isSpend ? { slot, raws, txids, showsSecret, until, notAfter: tx.notAfter } : null;
+    const spend = isSpend ? { slot, raws, txids, showsSecret, until, notAfter: tx.notAfter, lock } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {

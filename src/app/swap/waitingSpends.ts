@@ -32,11 +32,11 @@ export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slo
 }
 
 /** What is known of a claim that nobody has before its chain is asked: nobody looks there whether the own payment was taken. */
-export const waitingView = ({ until, notAfter }: Spend, nowMs: number): ClaimView => ({
+export const waitingView = ({ until, notAfter, lock }: Spend, nowMs: number): ClaimView => ({
   isEarly: notAfter !== null && nowMs <= notAfter * 1_000,
   isOursReturnable: until !== null && nowMs > until * 1_000,
   theirs: "there",
-  mustBeSeen: true,
+  mustBeSeen: nowMs > lock * 1_000,
   payout: "paid",
   isSlow: false,
   isShort: false,

@@ -378,6 +378,20 @@ test("a claim that nobody has stays home until its limit while nobody says what 
   expect([await renew?.(coin), [...givenUp]]).toEqual(["c1", []]);
 });
 
+test("a claim that nobody has goes once its limit is over while nobody says whether its payment is there, until that may have gone back", async () => {
+  add(SENT);
+  isThere = null;
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  await clock.run({ untilMs: (START + 600) * 1_000 });
+  expect([await renew?.(coin), [...givenUp]]).toEqual([null, [["c1", true]]]);
+  await clock.advance(30_000);
+  expect([await renew?.(coin), [...givenUp]]).toEqual(["c1", []]);
+  await clock.run({ untilMs: (START + 7_800) * 1_000 });
+  expect(await renew?.(coin)).toBe("c1");
+  await clock.advance(1_000);
+  expect([await renew?.(coin), [...givenUp]]).toEqual([null, [["c1", true]]]);
+});
+
 test.each(["obstacle", "tooDear"] as const)(
   "a claim that nobody has stays home until its limit while it would come into no block soon (%s): the taker would read it in a pool",
   async (what) => {

@@ -9,7 +9,7 @@ export type ClaimView = {
   readonly isOursReturnable: boolean;
   /** The payment that it claims, as its chain or contract says. */
   readonly theirs: "there" | "gone" | "unknown";
-  /** What nobody sees keeps it home past its limit, too: past the payment's lock, and while the swap waits, where nobody looks. */
+  /** Its lock has passed, and it may have gone back: what nobody sees keeps the claim home past its limit, too. */
   readonly mustBeSeen: boolean;
   /** Whether its chain would carry it out. */
   readonly payout: "paid" | "refused" | "unknown";
