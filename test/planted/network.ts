@@ -40,8 +40,15 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "orders that a relay makes up under a key keep its maker's own off the book, and from being asked for",
     "src/core/book/orderStore.ts",
-    "return confirmed ? firstOf(this.#keys.get(pubkey)?.unconfirmed) : undefined;",
-    "return undefined;",
+    "const own = isKeyFull ? firstOf(this.#keys.get(pubkey)?.unconfirmed) : null;",
+    "const own = isKeyFull ? undefined : null;",
+    BOOK_TEST,
+  ),
+  bug(
+    "made-up orders of other pairs under a key have a pair grow beyond all bounds",
+    "src/core/book/orderStore.ts",
+    "(!isPairFull || inPair?.orders.has(own))",
+    "own.length > 0",
     BOOK_TEST,
   ),
   bug(

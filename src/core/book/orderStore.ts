@@ -157,7 +157,8 @@ export class OrderStore {
   /**
    * Inserts or replaces by key and uuid. False when there is no room. Where the pair or the book is full, a confirmed order pushes out an
    * unconfirmed one, else the newest of the key with most there: keys cost nothing, but one must not keep all others off the book. Where the key has
-   * as many as it may, an unconfirmed one of its own: what somebody made up under it must not keep its maker's off.
+   * as many as it may, an unconfirmed one of its own: what somebody made up under it must not keep its maker's off. That one goes beside
+   * what makes room in a full pair.
    */
   put(order: BookOrder, nowMs: number): boolean {
     const { uuid, pubkey, base, rel } = order.item;
@@ -175,7 +176,7 @@ export class OrderStore {
       if (full) full.lacks ??= "room";
       return false;
     }
-    if (spare !== null) this.#remove(spare);
+    for (const other of spare) this.#remove(other);
     const shelf = this.openShelf(pubkey, pair, order.confirmed, nowMs);
     if (!shelf) return false;
     shelf.orders.set(uuid, order);
@@ -254,16 +255,20 @@ export class OrderStore {
     return this.#spareFor(pubkey, pair, true) !== undefined;
   }
 
-  /** Name of the order that makes room for one more; null: there is room, undefined: there is none. */
-  #spareFor(pubkey: string, pair: string, confirmed: boolean): string | null | undefined {
-    if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey)
-      return confirmed ? firstOf(this.#keys.get(pubkey)?.unconfirmed) : undefined;
+  /** Names of the orders that make room for one more, none where there is some; undefined: none can be made. */
+  #spareFor(pubkey: string, pair: string, confirmed: boolean): readonly string[] | undefined {
+    const isKeyFull = this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey;
     const inPair = this.#pairs.get(pair);
     const isPairFull = (inPair?.orders.size ?? 0) >= this.#limits.ordersPerPair;
-    if (!isPairFull && this.#orders.size < this.#limits.orders) return null;
+    if (!isKeyFull && !isPairFull && this.#orders.size < this.#limits.orders) return [];
     if (!confirmed) return undefined;
+    const own = isKeyFull ? firstOf(this.#keys.get(pubkey)?.unconfirmed) : null;
+    if (own === undefined) return undefined;
+    if (own !== null && (!isPairFull || inPair?.orders.has(own))) return [own];
     const unconfirmed = firstOf(inPair?.unconfirmed);
-    return unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
+    const spare = unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
+    if (spare === undefined) return undefined;
+    return own === null ? [spare] : [own, spare];
   }
 
   /** Of what the key with most has in the pair, the newest order; undefined if with one more `newcomer` had as much as that key. */

@@ -499,6 +499,29 @@ test("made-up orders under a key, of any pair, leave its maker as much room as b
   expect(book.created(MAKER, created(third), NOW)).toEqual(refusal("full"));
 });
 
+test("made-up orders of another pair under a key make no room in a full pair", () => {
+  const full = (...makers: readonly string[]): OrderbookState => {
+    const book = aBook({ limits: { orders: 9, ordersPerPair: 2, ordersPerKey: 2, shelves: 9 } });
+    book.orderbookAnswer(
+      bookAnswer(anOrder(1, { base: "CCC", rel: "DDD" }), anOrder(2, { base: "CCC", rel: "DDD" })),
+      "CCC:DDD",
+      "liar",
+      NOW,
+    );
+    for (const [n, maker] of makers.entries()) book.created(maker, created(anOrder(3 + n, { pubkey: maker })), NOW);
+    return book;
+  };
+  const [one, two] = [OTHER, `03${"33".repeat(32)}`];
+  const shared = full(one, two);
+  expect([shared.created(MAKER, created(anOrder(5)), NOW), uuids(shared)]).toEqual([refusal("full"), [uuid(3), uuid(4)]]);
+  const hogged = full(one, one);
+  expect([hogged.created(MAKER, created(anOrder(5)), NOW), uuids(hogged), hogged.size]).toEqual([
+    { kind: "stored" },
+    [uuid(3), uuid(5)],
+    3,
+  ]);
+});
+
 test("an answer with more orders than a key may have is not taken", () => {
   const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
   const four = [1, 2, 3, 4].map((n) => anOrder(n));
