@@ -82,8 +82,15 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "the keep-alives of thousands of pairs are signed at once, and nothing else is done meanwhile",
     SERVICE,
-    "if (at > 0) await sleep(clock, KEPT_ALIVE_PAUSE_MS, signal);",
+    "if (this.#unsaid.length > 0) await sleep(clock, KEPT_ALIVE_PAUSE_MS, signal);",
     "if (signal.aborted) return;",
+    SERVICE_TEST,
+  ),
+  bug(
+    "a round of keep-alives that the next one breaks off never comes to the last pairs",
+    SERVICE,
+    "[...new Set([...this.#unsaid, ...this.#own.pairs()])]",
+    "[...this.#own.pairs()]",
     SERVICE_TEST,
   ),
   bug(

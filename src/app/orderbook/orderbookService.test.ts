@@ -583,3 +583,24 @@ test("the keep-alives of thousands of pairs are signed some at a time, no more i
   const perMs = KEPT_ALIVE_AT_ONCE / (second - first);
   expect([perMs * 1_000 < 400, perMs * 30_000 > MAX_OWN_ORDERS]).toEqual([true, true]);
 });
+
+test("a round of keep-alives that begins before the last one is through keeps none of thousands of pairs from its turn", async () => {
+  const world = new World();
+  world.relay("R");
+  const maker = world.light("M", "R");
+  const pairs = 130;
+  for (let n = 1; n <= pairs; n++) maker.offer(n, { base: `C${n}` });
+  await world.clock.advance(29_990);
+  const said = new Set<string>();
+  world.hub.deliver = (from, _to, { topic }) => {
+    if (from === "M") said.add(topic);
+    return true;
+  };
+  for (let n = 0; n < 2; n++) {
+    await world.clock.advance(100);
+    world.hub.disconnect("M", "R");
+    world.hub.connect("M", "R");
+  }
+  await world.clock.advance(50);
+  expect(said.size).toBe(pairs);
+});

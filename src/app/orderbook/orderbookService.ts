@@ -81,6 +81,8 @@ export class OrderbookService {
   #cancelTick: () => void = () => undefined;
   /** Ends the round of keep-alives that is under way. */
   #keepingAlive = new AbortController();
+  /** Pairs that it has not come to yet. */
+  #unsaid: readonly string[] = [];
   #forgetRelays: () => void = () => undefined;
   readonly #greetings = new KeyedBuckets(GREETING_RATE, 1);
   #running = false;
@@ -277,25 +279,31 @@ export class OrderbookService {
     });
   }
 
-  /** One message per pair with own orders, on that pair's topic. A round that is under way begins anew. */
+  /**
+   * One message per pair with own orders, on that pair's topic. A round that is under way begins anew with what it had not come to yet: with thousands of pairs one
+   * takes longer than the next is away, and relays may come and go.
+   */
   #sendKeepAlives(): void {
     this.#keepingAlive.abort();
     this.#keepingAlive = new AbortController();
-    this.#keepAlive([...this.#own.pairs()], this.#keepingAlive.signal).catch((cause: unknown) => {
+    this.#unsaid = [...new Set([...this.#unsaid, ...this.#own.pairs()])];
+    this.#keepAlive(this.#keepingAlive.signal).catch((cause: unknown) => {
       if (!(cause instanceof Aborted)) this.#deps.log.error("keep_alives_failed", { cause: String(cause) });
     });
   }
 
-  async #keepAlive(pairs: readonly string[], signal: AbortSignal): Promise<void> {
+  async #keepAlive(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    for (let at = 0; at < pairs.length; at += KEPT_ALIVE_AT_ONCE) {
-      if (at > 0) await sleep(clock, KEPT_ALIVE_PAUSE_MS, signal);
+    while (this.#unsaid.length > 0) {
+      const pairs = this.#unsaid.slice(0, KEPT_ALIVE_AT_ONCE);
+      this.#unsaid = this.#unsaid.slice(KEPT_ALIVE_AT_ONCE);
       const timestamp = Math.floor(clock.nowMs() / 1000);
-      for (const pair of pairs.slice(at, at + KEPT_ALIVE_AT_ONCE)) {
+      for (const pair of pairs) {
         const [base, rel] = pair.split(":");
         if (base === undefined || rel === undefined || this.#own.inPair(pair).length === 0) continue;
         this.publish(base, rel, { type: "PubkeyKeepAlive", body: { trieRoots: [[pair, this.#own.root(pair)]], timestamp } });
       }
+      if (this.#unsaid.length > 0) await sleep(clock, KEPT_ALIVE_PAUSE_MS, signal);
     }
   }
 
