@@ -33,6 +33,7 @@ const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
+const DAEMON_CHAIN_TEST = "src/adapters/utxoRpc/utxoRpcChain.test.ts";
 const TO_DAEMON_TEST = "test/electrum/toDaemon.test.ts";
 const ASIDE_TEST = "src/main/tokensAside.test.ts";
 
@@ -2796,6 +2797,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     TO_DAEMON_TEST,
   ),
   bug(
+    "on quick chains a daemon reads again less than a swap may hang on",
+    "src/adapters/utxoRpc/toldBlocks.ts",
+    "Math.max(USUAL_BACK, SWAP_SEC / Math.max(blockSec, 1))",
+    "Math.min(USUAL_BACK, SWAP_SEC / Math.max(blockSec, 1))",
+    DAEMON_CHAIN_TEST,
+  ),
+  bug(
+    "a swap stands still because a daemon has pruned away what servers told of",
+    "src/adapters/utxoRpc/toldBlocks.ts",
+    "watches.filter(isAgain)",
+    "watches.filter((w) => w.nextHeight === null && isAgain(w))",
+    DAEMON_CHAIN_TEST,
+  ),
+  bug(
     "nobody remembers that an index rests on the word of servers",
     `${AT}/electrumLoop.ts`,
     "const delta = this.#parts.index.isTold ? told : { ...told, isTold: true };",
@@ -2812,8 +2827,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a daemon reads again at each start what servers told once",
     "src/adapters/utxoRpc/toldBlocks.ts",
-    "if (index.isTold && this.#isBegun && !isOpen)",
-    "if (index.isTold && this.#isBegun && isOpen)",
+    "if (index.isTold && this.#again !== null && !isOpen)",
+    "if (index.isTold && this.#again !== null && isOpen)",
     TO_DAEMON_TEST,
   ),
   bug(

@@ -290,14 +290,14 @@ export class SyncLoop {
       return true;
     }
     const answer = await backfillStep(this.#ctx, left);
-    if (!answer.ok) this.#backfillFailed(answer.error, left);
+    if (!answer.ok) await this.#backfillFailed(answer.error, left);
     const covered = this.#readable().length < pending.length;
     // Whoever waits for a watch is answered at the end of a round.
     if (covered) this.#timer.hurry();
     return covered || left.length > 0;
   }
 
-  #backfillFailed(fault: ChainFault, pending: readonly StoredWatch[]): void {
+  async #backfillFailed(fault: ChainFault, pending: readonly StoredWatch[]): Promise<void> {
     if (fault.kind !== "block_gone") {
       if (fault.kind === "moved") this.#timer.hurry();
       this.#take(err(fault));
@@ -314,7 +314,7 @@ export class SyncLoop {
       return;
     }
     this.#deps.log.warn("block_gone", { height: fault.height });
-    for (const w of concerned) this.#stuck.set(idOf(w), fault);
+    for (const w of await this.#told.withoutBlock(fault.height, concerned)) this.#stuck.set(idOf(w), fault);
     this.#news.mark();
     this.#timer.hurry();
   }

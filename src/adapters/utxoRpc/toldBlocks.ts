@@ -1,9 +1,15 @@
-import type { StoredWatch } from "../../ports/chainStore.ts";
+import type { StoredWatch, WatchKey } from "../../ports/chainStore.ts";
 import type { SyncContext } from "./syncContext.ts";
 
-/** Blocks read again at most: longer than swaps take on the quickest chains. */
-const MAX_BACK = 2_000;
-/** The same for a script without a birthday, which is an own address: what servers had not put into its history yet. */
+/**
+ * A swap may hang on a block for so long, seconds: the maker's lock where a coin has slow blocks or a notarization is required (62,400 s), and the day
+ * for which what has ended is watched; twice that, for blocks may come quicker than the last ones did.
+ */
+const SWAP_SEC = 2 * (62_400 + 86_400);
+/** Blocks read again: so many where a swap may go back as far, more on quick chains, and never more than on those with a block each 15 s. */
+const USUAL_BACK = 2_000;
+const MAX_BACK = 20_000;
+/** The same for a script without a birthday, which is an own address: what servers had not put into its history yet. And of what a daemon has pruned away. */
 const FEW_BACK = 100;
 
 /**
@@ -12,7 +18,10 @@ const FEW_BACK = 100;
  */
 export class ToldBlocks {
   readonly #ctx: SyncContext;
-  #isBegun = false;
+  /** What is read again. Null until it is known. */
+  #again: ReadonlySet<string> | null = null;
+  /** Height of the last block that was told. */
+  #tip = 0;
 
   constructor(ctx: SyncContext) {
     this.#ctx = ctx;
@@ -21,17 +30,41 @@ export class ToldBlocks {
   /** Before blocks are followed: from the last one that was told on they are read for all that is watched. */
   async begin(): Promise<void> {
     const { index, commit } = this.#ctx;
-    if (!index.isTold || this.#isBegun) return;
-    const tip = index.tipHeader?.height ?? 0;
-    const from = ({ fromHeight }: StoredWatch): number => Math.max(fromHeight, tip - (fromHeight === 0 ? FEW_BACK : MAX_BACK));
+    if (!index.isTold || this.#again !== null) return;
+    this.#tip = index.tipHeader?.height ?? 0;
+    const back = this.#blocksOfSwaps();
+    const from = ({ fromHeight }: StoredWatch): number => Math.max(fromHeight, this.#tip - (fromHeight === 0 ? FEW_BACK : back));
     const covered = index.watches().filter(({ nextHeight }) => nextHeight === null);
     await commit({ watches: covered.map((w) => ({ ...w, nextHeight: from(w) })) });
-    this.#isBegun = true;
+    this.#again = new Set(covered.map(idOf));
+  }
+
+  /** Blocks that come while a swap may hang on one, as quickly as the last ones did. */
+  #blocksOfSwaps(): number {
+    const { tipHeader: last, windowBottom } = this.#ctx.index;
+    const first = this.#ctx.index.headerAt(windowBottom);
+    if (last === undefined || first === undefined || last.height === first.height) return USUAL_BACK;
+    const blockSec = (last.timeSec - first.timeSec) / (last.height - first.height);
+    return Math.round(Math.min(MAX_BACK, Math.max(USUAL_BACK, SWAP_SEC / Math.max(blockSec, 1))));
+  }
+
+  /**
+   * A block to be read again is pruned away. What servers told of it counts on: without its watch a swap would stand still.
+   * @returns those of the watches that were never covered, and cannot be without it
+   */
+  async withoutBlock(height: number, watches: readonly StoredWatch[]): Promise<readonly StoredWatch[]> {
+    const isAgain = (w: StoredWatch): boolean => this.#again?.has(idOf(w)) === true;
+    const again = watches.filter(isAgain);
+    const next = this.#tip - FEW_BACK;
+    if (again.length > 0) await this.#ctx.commit({ watches: again.map((w) => ({ ...w, nextHeight: next > height ? next : null })) });
+    return watches.filter((w) => !again.includes(w));
   }
 
   /** @param isOpen blocks are left that can be read */
   async end(isOpen: boolean): Promise<void> {
     const { index, commit } = this.#ctx;
-    if (index.isTold && this.#isBegun && !isOpen) await commit({ isTold: false });
+    if (index.isTold && this.#again !== null && !isOpen) await commit({ isTold: false });
   }
 }
+
+const idOf = ({ kind, key }: WatchKey): string => `${kind}:${key}`;

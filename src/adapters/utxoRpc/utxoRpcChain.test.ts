@@ -222,6 +222,61 @@ test("a watch that needs a pruned block is refused with a sentence and the other
   await chain.close();
 });
 
+test.each([
+  ["15 s", 15, true],
+  ["10 min", 600, false],
+])(
+  "with blocks every %s a daemon reads those again in which a swap may have gone on that servers told of",
+  async (_, blockSec, isFound) => {
+    const h = startScriptedChain(100);
+    const db = memory();
+    const contract = scriptNumber(1);
+    const told = await open(h, {}, db);
+    await told.watchScript(contract, 100);
+    await told.close();
+    const hidden = h.pay(contract, 6_000n);
+    h.mine(4_200);
+    const headers = Array.from({ length: 100 }, (__, i) => {
+      const height = 4_201 + i;
+      const { hash = "" } = h.daemon.blocks[height] ?? {};
+      return { height, hash, prevHash: h.daemon.blocks[height - 1]?.hash ?? "", timeSec: i * blockSec };
+    });
+    await openChainStore(db, "TST").commit({ rollbackTo: 0, headers, isTold: true });
+    const chain = await open(h, {}, db);
+    await whileTimePasses(h, chain.watchScript(contract, 100), 60_000);
+    expect(chain.outputs(contract).map((o) => o.txid)).toEqual(isFound ? [hidden] : []);
+    await chain.close();
+  },
+);
+
+test("what servers told of blocks that the daemon has pruned away counts on, and what it has is read again", async () => {
+  const h = startScriptedChain(150);
+  const db = memory();
+  const [contract, own, never] = [scriptNumber(1), scriptNumber(2), scriptNumber(3)];
+  const early = h.pay(contract, 5_000n);
+  h.mine(150);
+  const told = await open(h, {}, db);
+  for (const script of [contract, own]) await told.watchScript(script, 120);
+  await told.close();
+  const hidden = h.pay(contract, 6_000n);
+  h.mine();
+  const last = h.daemon.blocks[301] ?? expect.fail("no block");
+  const header = { height: 301, hash: last.hash, prevHash: h.daemon.blocks[300]?.hash ?? "", timeSec: 1 };
+  await openChainStore(db, "TST").commit({ headers: [header], isTold: true });
+  h.daemon.prunedBelow = 190;
+  const chain = await open(h, {}, db);
+  for (const script of [contract, own]) await whileTimePasses(h, chain.watchScript(script, 120), 65_000);
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  expect(chain.outputs(contract).map((o) => [o.txid, o.block?.height])).toEqual([
+    [early, 151],
+    [hidden, 301],
+  ]);
+  await h.clock.advance(5_000);
+  expect(await openChainStore(db, "TST").load()).toMatchObject({ isTold: false });
+  await expect(whileTimePasses(h, chain.watchScript(never, 120), 65_000)).rejects.toMatchObject({ name: "BlockGone", height: 120 });
+  await chain.close();
+});
+
 test("blocks pruned while this node was away stop it with a clear status instead of a hole in the index", async () => {
   const h = startScriptedChain(30);
   const db = memory();
