@@ -67,7 +67,11 @@ function accountChain(nodes: () => Nodes, waiting: Set<() => void>): FakeAccount
 }
 
 /** A node whose open swaps are of these coins: its first run with all coins enabled, and each later one as it starts with those of the last. */
-function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
+function node(
+  swaps: Set<string>,
+  ended: ReadonlySet<string> = new Set(),
+  cancelOrdersOf: (ticker: string) => Promise<readonly string[]> = async () => [],
+) {
   const activations = createActivationStore(openInlineDatabase(":memory:", [ACTIVATION_SCHEMA]));
   const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
   const seal = new ActivationSeal(new Secret(new Uint8Array(32)), seededRng(1));
@@ -86,6 +90,7 @@ function node(swaps: Set<string>, ended: ReadonlySet<string> = new Set()) {
       parts: { openChain, store },
       swapsOf,
       isWatched: (ticker) => ended.has(ticker),
+      cancelOrdersOf,
     });
     const last = new LastCoins({ coins, clock, log: new SilentLog(), store: activations, seal });
     await last.start();
@@ -158,6 +163,24 @@ test("a platform coin that is disabled by force comes back for a token that swap
   expect(now.there()).toBe("");
   await now.end();
   swaps.add("USED");
+  now = await run();
+  expect(now.there()).toBe("");
+});
+
+test("a platform coin that is disabled by force while orders of it cannot be cancelled keeps its tokens, and goes with all of them later", async () => {
+  let disk: "fails" | "takes writes" = "fails";
+  const { first, run } = node(new Set(), new Set(), async (ticker) => {
+    if (ticker === "ETH" && disk === "fails") throw new Error("the disk is full");
+    return [`an order of ${ticker}`];
+  });
+  let now = await first();
+  await expect(now.api.disable("ETH", true)).rejects.toThrow("the disk is full");
+  expect(now.there()).toBe("ETH USED IDLE");
+  disk = "takes writes";
+  const done = await now.api.disable("ETH", true);
+  expect(done.ok && new Set(done.value.cancelledOrders)).toEqual(new Set(["USED", "IDLE", "ETH"].map((ticker) => `an order of ${ticker}`)));
+  expect(now.there()).toBe("");
+  await now.end();
   now = await run();
   expect(now.there()).toBe("");
 });

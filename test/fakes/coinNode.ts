@@ -52,6 +52,7 @@ export async function coinNode(
     readonly swapsOf?: (ticker: string) => readonly string[];
     /** Whether swaps of a coin have ended and may change yet; absent: none have. */
     readonly isWatched?: (ticker: string) => boolean;
+    readonly cancelOrdersOf?: (ticker: string) => Promise<readonly string[]>;
   },
 ): Promise<CoinNode> {
   const fake = await fakeNode({ compatibility });
@@ -81,7 +82,7 @@ export async function coinNode(
     },
     usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: evm?.swapsOf?.(ticker) ?? [] }),
     isWatched: (ticker) => evm?.isWatched?.(ticker) ?? false,
-    cancelOrdersOf: async () => [],
+    cancelOrdersOf: evm?.cancelOrdersOf ?? (async () => []),
     prepare: () => undefined,
     beforeClose: async () => undefined,
   });

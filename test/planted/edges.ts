@@ -1000,6 +1000,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(
+    "tokens are gone though their platform coin could not be disabled",
+    "src/app/coin/coinDisabler.ts",
+    "[...tokens.map((token) => token.ticker), ...all]",
+    "[]",
+    "src/main/tokensAside.test.ts",
+  ),
+  bug(
     "a coin that is being enabled outlives the node",
     "src/app/coin/coinRegistry.ts",
     "    this.#stopping.abort();\n    await Promise.allSettled(this.#work);\n",

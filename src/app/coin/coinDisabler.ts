@@ -36,13 +36,13 @@ export class CoinDisabler {
     shelf.closing.add(ticker);
     let isPassive = false;
     try {
-      const cancelledOrders: string[] = [];
+      // Before anything goes: what the disk refuses then leaves all as it is.
+      const cancelledOrders = [...(await this.#cancelOrders([...tokens.map((token) => token.ticker), ...all]))];
       // Those that swaps need stay, and their platform coin with them.
       for (const token of tokens) {
         const gone = await this.disable(token.ticker, true, []);
         if (gone.ok) cancelledOrders.push(...gone.value.cancelledOrders);
       }
-      cancelledOrders.push(...(await this.#cancelOrders(all)));
       const used = uses.inUse(all, cancelledOrders);
       const stay = [...shelf.tokensOf(coin).map((token) => token.ticker), ...awaited.filter((token) => uses.isNeeded(token))];
       isPassive = (force && (used !== undefined || stay.length > 0)) || (!used && all.some((one) => uses.isNeeded(one)));
