@@ -148,6 +148,13 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     ATTACKS_TEST,
   ),
   bug(
+    "a payment counts on what was found of its token before the clock was set back, for hours",
+    "src/app/coin/evm/tokenTrials.ts",
+    "this.#steadyMs = steadyTime(deps.clock);",
+    "this.#steadyMs = () => deps.clock.nowMs();",
+    "src/app/coin/evm/tokenTrials.test.ts",
+  ),
+  bug(
     "what a token took is looked at, and not what it brought",
     "src/app/coin/evm/tokenTrials.ts",
     "[left, arrived, leftBack, arrivedBack].every(",

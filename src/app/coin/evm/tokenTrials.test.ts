@@ -14,11 +14,15 @@ const MINUTE_MS = 60_000;
 
 let chain: FakeAccountChain;
 let clock: VirtualClock;
+/** How much the wall clock is ahead. */
+let skewMs: number;
 let trials: TokenTrials;
 beforeEach(async () => {
   chain = new FakeAccountChain();
   clock = new VirtualClock();
-  trials = new TokenTrials({ chain, address: OWNER, clock, log: new SilentLog() });
+  skewMs = 0;
+  const skewed = { nowMs: () => clock.nowMs() + skewMs, after: clock.after.bind(clock) };
+  trials = new TokenTrials({ chain, address: OWNER, clock: skewed, log: new SilentLog() });
   chain.tokenBalances.set(token, 1_000n);
   await chain.watchTokens(OWNER, [token]);
   trials.follow({ token, contract });
@@ -68,6 +72,24 @@ test("one that begins to keep a part is found out while its coin is enabled", as
   await clock.advance(1);
   expect(trials.obstacle(token)).toContain("cannot be swapped");
   await trials.close();
+});
+
+test("a clock that is set back by hours has nothing count for longer: a token that begins to keep a part is found out, and one that is paused is tried again", async () => {
+  const pair = { token, contract };
+  expect(await trials.check(pair, 10n, signal)).toBeNull();
+  skewMs = -8 * 60 * MINUTE_MS;
+  expect([await trials.check(pair, 10n, signal), chain.trips]).toEqual([null, 1]);
+  await clock.advance(11 * MINUTE_MS);
+  chain.trip = tenthKept;
+  expect(await trials.check(pair, 10n, signal)).toContain("keeps a part");
+  skewMs = -16 * 60 * MINUTE_MS;
+  chain.trip = () => null;
+  trials.start();
+  chain.mine();
+  await clock.advance(MINUTE_MS);
+  chain.mine();
+  await trials.close();
+  expect(trials.obstacle(token)).toBeNull();
 });
 
 test("nodes that cannot try it: a contract of this program needs no trial, any other is not paid", async () => {

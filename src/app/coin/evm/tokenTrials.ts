@@ -1,5 +1,6 @@
 import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
 import type { TokenTrip } from "../../../ports/accountChain.ts";
+import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import { withParents } from "../../../ports/withParents.ts";
 import type { TokenAndContract } from "./allowanceAhead.ts";
@@ -42,6 +43,8 @@ const trialId = ({ token, contract }: TokenAndContract): string => `${token}/${c
  */
 export class TokenTrials {
   readonly #deps: TokenTrialsDeps;
+  /** A wall clock that is set back has nothing that was found count for longer. */
+  readonly #steadyMs: () => number;
   readonly #trials = new Map<string, Trial>();
   readonly #closing = new AbortController();
   #work: Promise<void> | null = null;
@@ -49,6 +52,7 @@ export class TokenTrials {
 
   constructor(deps: TokenTrialsDeps) {
     this.#deps = deps;
+    this.#steadyMs = steadyTime(deps.clock);
   }
 
   /** From now on these are tried again and again; what was found when the token was enabled before counts no more. */
@@ -114,7 +118,7 @@ export class TokenTrials {
   }
 
   #isNew({ obstacle, untilMs }: Trial): boolean {
-    return obstacle === null && this.#deps.clock.nowMs() < untilMs;
+    return obstacle === null && this.#steadyMs() < untilMs;
   }
   #balanceOf({ token }: TokenAndContract): bigint {
     const { chain, address } = this.#deps;
@@ -122,7 +126,7 @@ export class TokenTrials {
   }
 
   #isDue(trial: Trial): boolean {
-    return this.#deps.clock.nowMs() >= trial.untilMs && this.#balanceOf(trial) > 0n;
+    return this.#steadyMs() >= trial.untilMs && this.#balanceOf(trial) > 0n;
   }
 
   /** Half of it: some of what there is may be gone by the block that is asked. */
@@ -131,11 +135,11 @@ export class TokenTrials {
   }
 
   async #look(trial: Trial, units: bigint, signal: AbortSignal | undefined): Promise<void> {
-    const { clock, chain, log } = this.#deps;
+    const { chain, log } = this.#deps;
     const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const before = trial.obstacle;
     await withParents(parents, (s) => this.#tryDown(trial, units, s));
-    trial.untilMs = clock.nowMs() + (trial.obstacle === null && trial.refused === null ? KEPT_MS : AGAIN_MS);
+    trial.untilMs = this.#steadyMs() + (trial.obstacle === null && trial.refused === null ? KEPT_MS : AGAIN_MS);
     if (trial.obstacle !== (before ?? null)) log.warn("token_tried", { coin: chain.ticker, obstacle: trial.obstacle });
   }
 
