@@ -44,6 +44,20 @@ test("a clock set back three hours while a call is on its way: a server that lea
   await whileTimePasses(w, refreshed);
 });
 
+test("a clock set back three hours while no server gives a transaction: it is seen soon after they do", async () => {
+  const { w, chain } = await begin();
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  const methods = ["blockchain.transaction.get"];
+  for (const { faults } of w.servers) faults.add({ kind: "error", code: 1, message: "no", methods });
+  w.pay(scriptNumber(1), 5_000n);
+  await w.pass(3_000);
+  expect(chain.outputs(scriptNumber(1))).toEqual([]);
+  w.skewMs = -3 * HOUR_MS;
+  for (const { faults } of w.servers) faults.clear();
+  await w.pass(30_000);
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
+});
+
 test("servers that were all away for an hour are tried every half minute: a swap has no five minutes to lose", async () => {
   const { w, chain } = await begin();
   w.down.set(true);

@@ -2776,6 +2776,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/proofPace.test.ts`,
   ),
   bug(
+    "what no server gave is asked for again hours later where the clock was set back meanwhile",
+    `${AT}/serverLook.ts`,
+    " || nowMs < laterMs - LATER_MS",
+    "",
+    "test/electrum/waits.test.ts",
+  ),
+  bug(
     "what a server was not asked to prove, for it had refused much, is not asked for any more",
     `${AT}/historyJobs.ts`,
     "if (finding.isOpen) tracked.laterMs = laterMs;",

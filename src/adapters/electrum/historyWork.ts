@@ -34,7 +34,7 @@ const CONTESTED_MS = 100;
  * What is left of these, and what of them nobody gives or proves, is gone through again so long after, ms: where a liar names tens of thousands that alone
  * takes a tenth of a second, and news of others can begin five looks a second.
  */
-const LATER_MS = 5_000;
+export const LATER_MS = 5_000;
 /**
  * From so many transactions on each server is asked for a share of them, and not the first for all: ElectrumX (1.15) counts one for each
  * and cuts off at ten thousand, and whoever likes can pay a watched script that often.

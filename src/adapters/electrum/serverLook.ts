@@ -10,7 +10,7 @@ import type { FeeRates } from "./feeRates.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderFollower } from "./headerFollower.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
-import type { HistoryWork } from "./historyWork.ts";
+import { type HistoryWork, LATER_MS } from "./historyWork.ts";
 import type { LoneWord } from "./loneWord.ts";
 import type { MissingTxs } from "./missingTxs.ts";
 import type { Notarizations } from "./notarizations.ts";
@@ -99,8 +99,10 @@ export class ServerLook {
     const servers = pool.present();
     if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
     const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
+    // Further ahead than it was put: the clock was set back.
+    const isTime = (laterMs: number): boolean => nowMs >= laterMs || nowMs < laterMs - LATER_MS;
     const isThere = ({ laterMs, aheadAt }: Tracked): boolean =>
-      (laterMs !== null && nowMs >= laterMs) || (aheadAt !== null && plan.height >= aheadAt);
+      (laterMs !== null && isTime(laterMs)) || (aheadAt !== null && plan.height >= aheadAt);
     const open = views.all().filter((t) => t.changed || moved || isThere(t));
     const worked = await this.#workOff(open, plan, servers, { ...delta, ...found });
     this.#hearEach(servers);
