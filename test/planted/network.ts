@@ -73,6 +73,14 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/doubtedRelay.test.ts",
   ),
   bug(
+    "what was dated by a clock that has been set back counts until that time comes, for years",
+    "src/core/util/passedMs.ts",
+    "ms < -longestMs ?",
+    "ms > Number.MAX_VALUE ?",
+    "src/core/book/relayGrade.test.ts",
+    "src/core/peers/peerRecord.test.ts",
+  ),
+  bug(
     "a relay is doubted for orders whose makers said something while this node had no relay",
     SERVICE,
     "isDeaf: () => !p2p.isRelay && p2p.relays().length === 0,",

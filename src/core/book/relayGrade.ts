@@ -1,3 +1,5 @@
+import { passedMs } from "../util/passedMs.ts";
+
 /** How often what a relay said without a signature was refuted by one. Times unix ms. */
 export type RelayRecord = { readonly points: number; readonly atMs: number };
 
@@ -9,7 +11,7 @@ const MAX_POINTS = 30;
 const POINT_LIFE_MS = 600_000;
 
 const pointsOf = ({ points, atMs }: RelayRecord, nowMs: number): number =>
-  Math.max(0, points - Math.floor(Math.max(0, nowMs - atMs) / POINT_LIFE_MS));
+  Math.max(0, points - Math.floor(passedMs(atMs, nowMs, MAX_POINTS * POINT_LIFE_MS) / POINT_LIFE_MS));
 
 /** Whether its word counts for nothing: its orders wait for two others, and it confirms none. */
 export const isDoubtedRelay = (r: RelayRecord, nowMs: number): boolean => pointsOf(r, nowMs) >= DOUBT_POINTS;

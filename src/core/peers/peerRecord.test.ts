@@ -63,7 +63,17 @@ test("the operator's ban stays where it lasts longer, and gives way where it doe
 
 test("after the clock was set back a ban for a swap does not last for years", () => {
   const r = withProof(NEW_PEER, proof("s"), T);
-  expect([gradeOf(r, T - 300 * DAY), gradeOf(r, T - DAY)]).toEqual(["note", "ban"]);
+  expect([banOf(r, T - 300 * DAY), gradeOf(r, T - DAY)]).toEqual([null, "ban"]);
+});
+
+test("what was dated by a clock that has been set back since does not count for years", () => {
+  const silent = withSilence(NEW_PEER, "noPayment", T);
+  const proven = withProof(NEW_PEER, proof("s"), T);
+  const traded = withFinishedSwap(NEW_PEER, { AAA: 3n }, T);
+  const [years, minute] = [T - 1_000 * DAY, T - MIN];
+  expect([gradeOf(silent, minute), gradeOf(proven, minute), hasHistory(traded, minute)]).toEqual(["throttle", "ban", true]);
+  expect([gradeOf(silent, years), gradeOf(proven, years), hasHistory(traded, years)]).toEqual(["none", "none", false]);
+  expect(gradeOf(withSilence(silent, "noFee", years), years)).toBe("note");
 });
 
 test("history vouches for ten times what was finished, in that coin, until it is 90 days old or something speaks against it", () => {

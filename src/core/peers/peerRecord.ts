@@ -1,3 +1,5 @@
+import { passedMs } from "../util/passedMs.ts";
+
 /** Why a key is banned. `side`: this node's part in the swap; `event`: KDF's name of the step that failed. */
 export type BanReason =
   | { readonly kind: "Manual"; readonly reason: string }
@@ -65,10 +67,10 @@ const TRUST_FACTOR = 10;
 const MAX_VOLUMES = 32;
 
 const suspicionOf = (r: PeerRecord, nowMs: number): number =>
-  Math.max(0, r.points - Math.floor(Math.max(0, nowMs - r.pointsAtMs) / POINT_LIFE_MS));
+  Math.max(0, r.points - Math.floor(passedMs(r.pointsAtMs, nowMs, MAX_POINTS * POINT_LIFE_MS) / POINT_LIFE_MS));
 
 const offencesOf = (r: PeerRecord, nowMs: number): number =>
-  Math.max(0, r.offences - Math.floor(Math.max(0, nowMs - r.offenceAtMs) / OFFENCE_LIFE_MS));
+  Math.max(0, r.offences - Math.floor(passedMs(r.offenceAtMs, nowMs, OFFENCE_LIFE_MS) / OFFENCE_LIFE_MS));
 
 /** The ban in force. One for a swap that would outlast the longest means that the clock was set back: it is over. */
 export function banOf({ ban }: PeerRecord, nowMs: number): Ban | null {
@@ -85,7 +87,8 @@ export function gradeOf(r: PeerRecord, nowMs: number): Grade {
 }
 
 /** Whether finished swaps with the key still count. */
-export const hasHistory = (r: PeerRecord, nowMs: number): boolean => r.finished > 0 && nowMs - r.finishedAtMs < HISTORY_LIFE_MS;
+export const hasHistory = (r: PeerRecord, nowMs: number): boolean =>
+  r.finished > 0 && passedMs(r.finishedAtMs, nowMs, HISTORY_LIFE_MS) < HISTORY_LIFE_MS;
 
 /** What the key's history vouches for, base units of a coin. Nothing while it is throttled, banned, or an offence is remembered. */
 export function trustedUnits(r: PeerRecord, ticker: string, nowMs: number): bigint {
