@@ -2818,6 +2818,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     DAEMON_CHAIN_TEST,
   ),
   bug(
+    "what is watched anew keeps what servers told in a mempool for ever",
+    "src/adapters/utxoRpc/toldBlocks.ts",
+    "pending.some((w) => watched.has(idOf(w)))",
+    "pending.some((w) => watched.size >= 0 && idOf(w).length > 0)",
+    DAEMON_CHAIN_TEST,
+  ),
+  bug(
     "nobody remembers that an index rests on the word of servers",
     `${AT}/electrumLoop.ts`,
     "const delta = this.#parts.index.isTold ? told : { ...told, isTold: true };",
@@ -2834,8 +2841,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a daemon reads again at each start what servers told once",
     "src/adapters/utxoRpc/toldBlocks.ts",
-    "if (index.isTold && this.#again !== null && !isOpen)",
-    "if (index.isTold && this.#again !== null && isOpen)",
+    "if (index.isTold && watched !== null && !pending.some(",
+    "if (index.isTold && watched !== null && pending.some(",
     TO_DAEMON_TEST,
   ),
   bug(

@@ -230,7 +230,7 @@ export class SyncLoop {
     if (this.#target !== target) this.#news.mark();
     this.#target = target;
     if (target !== null) return ok(undefined);
-    await this.#told.end(this.#pending().length > 0);
+    await this.#told.end(this.#pending());
     const pool = await this.#mempool.round();
     if (!pool.ok) return pool;
     const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs());

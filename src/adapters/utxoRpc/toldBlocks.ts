@@ -18,8 +18,10 @@ const FEW_BACK = 100;
  */
 export class ToldBlocks {
   readonly #ctx: SyncContext;
-  /** What is read again. Null until it is known. */
-  #again: ReadonlySet<string> | null = null;
+  /** What was watched when the daemon took over. Null until then. */
+  #watched: ReadonlySet<string> | null = null;
+  /** Of that what is read again, for it was covered by then. */
+  #again: ReadonlySet<string> = new Set();
   /** Height of the last block that was told. */
   #tip = 0;
 
@@ -30,13 +32,15 @@ export class ToldBlocks {
   /** Before blocks are followed: from the last one that was told on they are read for all that is watched. */
   async begin(): Promise<void> {
     const { index, commit } = this.#ctx;
-    if (!index.isTold || this.#again !== null) return;
+    if (!index.isTold || this.#watched !== null) return;
     this.#tip = index.tipHeader?.height ?? 0;
     const back = this.#blocksOfSwaps();
     const from = ({ fromHeight }: StoredWatch): number => Math.max(fromHeight, this.#tip - (fromHeight === 0 ? FEW_BACK : back));
-    const covered = index.watches().filter(({ nextHeight }) => nextHeight === null);
+    const watches = index.watches();
+    const covered = watches.filter(({ nextHeight }) => nextHeight === null);
     await commit({ watches: covered.map((w) => ({ ...w, nextHeight: from(w) })) });
     this.#again = new Set(covered.map(idOf));
+    this.#watched = new Set(watches.map(idOf));
   }
 
   /** Blocks that come while a swap may hang on one, as quickly as the last ones did. */
@@ -53,17 +57,18 @@ export class ToldBlocks {
    * @returns those of the watches that were never covered, and cannot be without it
    */
   async withoutBlock(height: number, watches: readonly StoredWatch[]): Promise<readonly StoredWatch[]> {
-    const isAgain = (w: StoredWatch): boolean => this.#again?.has(idOf(w)) === true;
+    const isAgain = (w: StoredWatch): boolean => this.#again.has(idOf(w));
     const again = watches.filter(isAgain);
     const next = this.#tip - FEW_BACK;
     if (again.length > 0) await this.#ctx.commit({ watches: again.map((w) => ({ ...w, nextHeight: next > height ? next : null })) });
     return watches.filter((w) => !again.includes(w));
   }
 
-  /** @param isOpen blocks are left that can be read */
-  async end(isOpen: boolean): Promise<void> {
+  /** @param pending watches for which blocks are left that can be read; those that came since hold up nothing, of which there may always be some */
+  async end(pending: readonly StoredWatch[]): Promise<void> {
     const { index, commit } = this.#ctx;
-    if (index.isTold && this.#again !== null && !isOpen) await commit({ isTold: false });
+    const watched = this.#watched;
+    if (index.isTold && watched !== null && !pending.some((w) => watched.has(idOf(w)))) await commit({ isTold: false });
   }
 }
 

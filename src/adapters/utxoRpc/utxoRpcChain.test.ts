@@ -277,6 +277,26 @@ test("what servers told of blocks that the daemon has pruned away counts on, and
   await chain.close();
 });
 
+test("what is watched since a daemon took over, and waits for old blocks, keeps nothing from counting as gone that was told and no mempool holds", async () => {
+  const h = startScriptedChain(60);
+  const db = memory();
+  const told = await open(h, {}, db);
+  await told.watchScript(scriptNumber(1), 50);
+  const paid = h.pay(scriptNumber(1), 5_000n);
+  await told.refresh();
+  await told.close();
+  await openChainStore(db, "TST").commit({ isTold: true });
+  h.daemon.mempool.clear();
+  h.daemon.prunedBelow = 40;
+  h.daemon.peers = [{ id: 1, isFull: true, gives: false }];
+  const chain = await open(h, {}, db);
+  const waiting = chain.watchScript(scriptNumber(2), 30).catch(() => undefined);
+  await h.clock.advance(5_000);
+  expect(chain.tx(paid)).toBeUndefined();
+  await chain.close();
+  await waiting;
+});
+
 test("blocks pruned while this node was away stop it with a clear status instead of a hole in the index", async () => {
   const h = startScriptedChain(30);
   const db = memory();
