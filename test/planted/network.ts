@@ -220,8 +220,8 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a few keys fill a pair for good",
     "src/core/book/orderStore.ts",
-    "return unconfirmed ?? (",
-    "return unconfirmed ?? undefined; void (",
+    "const spare = unconfirmed ?? (",
+    "const spare = unconfirmed ?? undefined; void (",
     BOOK_TEST,
   ),
   bug(
