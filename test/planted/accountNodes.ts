@@ -609,9 +609,9 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   ),
   bug(
     "a clock that is set back by hours has no node of an account chain asked for as long",
-    "src/adapters/evmRpc/evmRpcChain.ts",
-    "const clock = steadyClock(wall);",
-    "const clock = wall;",
+    "src/adapters/evmRpc/lookLoop.ts",
+    "this.#clock = steadyClock(deps.clock);",
+    "this.#clock = deps.clock;",
     "test/evm/clockSetBack.test.ts",
   ),
   bug(

@@ -94,7 +94,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
     backends.flatMap((backend) => (backend.onHead ? [backend.onHead(hurrier(loop))] : []));
 
   let used = sourceOf(deps.backends);
-  const loop = new LookLoop({ ticker, pool: used.pool, look: used.look, clock, log, pollMs, leastMs });
+  const loop = new LookLoop({ ticker, pool: used.pool, look: used.look, clock: wall, log, pollMs, leastMs });
   let unsubscribe = listen(used.backends);
   const secrets = new SecretSearch({
     clock,

@@ -1,7 +1,7 @@
 import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { AccountChainStatus } from "../../ports/accountChain.ts";
 import type { ChainChange } from "../../ports/chain.ts";
-import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import { Aborted, type Clock, steadyClock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ChainLook, LookResult } from "./chainLook.ts";
 import { type ChainView, viewChange } from "./chainView.ts";
@@ -33,6 +33,8 @@ type Waiter = { readonly after: number; readonly settle: (error: Error | null) =
 /** Takes looks, one after the other, and tells who listens or waits. */
 export class LookLoop {
   readonly #deps: LookLoopDeps;
+  /** Of pauses and ages: a wall clock that is set back makes none longer. */
+  readonly #clock: Clock;
   readonly #closing = new AbortController();
   readonly #listeners = new Set<(change: ChainChange) => void>();
   readonly #waiters = new Set<Waiter>();
@@ -51,8 +53,9 @@ export class LookLoop {
 
   constructor(deps: LookLoopDeps) {
     this.#deps = deps;
+    this.#clock = steadyClock(deps.clock);
     this.#source = { pool: deps.pool, look: deps.look, left: new AbortController() };
-    this.#openedMs = deps.clock.nowMs();
+    this.#openedMs = this.#clock.nowMs();
   }
 
   /**
@@ -65,7 +68,7 @@ export class LookLoop {
     left.abort(new Aborted("other nodes are used now"));
     this.#failures = 0;
     this.#succeededMs = Number.NEGATIVE_INFINITY;
-    this.#openedMs = this.#deps.clock.nowMs();
+    this.#openedMs = this.#clock.nowMs();
     this.#error = `The ${this.#deps.ticker} nodes were exchanged, and the new ones have not answered yet.`;
     this.#trouble = null;
     this.#announce({ all: true, keys: new Set() });
@@ -77,11 +80,11 @@ export class LookLoop {
   }
   /** Since the last look that succeeded; infinite before the first. */
   get ageMs(): number {
-    return this.#deps.clock.nowMs() - this.#succeededMs;
+    return this.#clock.nowMs() - this.#succeededMs;
   }
   /** How long the present nodes have shown nothing that counts. */
   get shortMs(): number {
-    return this.#deps.clock.nowMs() - Math.max(this.#succeededMs, this.#openedMs);
+    return this.#clock.nowMs() - Math.max(this.#succeededMs, this.#openedMs);
   }
   get signal(): AbortSignal {
     return this.#closing.signal;
@@ -149,11 +152,11 @@ export class LookLoop {
 
   /** How long until the next look: soon when hurried, but not before the last one is `leastMs` old, and later after failures. */
   #waitMs(): number {
-    const { clock, pollMs, leastMs } = this.#deps;
+    const { pollMs, leastMs } = this.#deps;
     const backoff = this.#failures === 0 ? 0 : Math.min(MAX_BACKOFF_MS, leastMs * 2 ** Math.min(this.#failures - 1, 10));
     const least = Math.max(leastMs, this.#hurried ? Math.min(backoff, pollMs) : backoff);
     const wanted = this.#hurried ? 0 : this.#failures === 0 ? pollMs : backoff;
-    return Math.max(0, this.#lastMs + Math.max(least, wanted) - clock.nowMs());
+    return Math.max(0, this.#lastMs + Math.max(least, wanted) - this.#clock.nowMs());
   }
 
   /** Waits, and a hurry shortens the wait. */
@@ -166,7 +169,7 @@ export class LookLoop {
           this.#wake = () => undefined;
           resolve();
         };
-        const cancel = this.#deps.clock.after(left, done);
+        const cancel = this.#clock.after(left, done);
         this.#wake = done;
       });
       left = this.#waitMs();
@@ -174,7 +177,8 @@ export class LookLoop {
   }
 
   async #one(): Promise<void> {
-    const { clock, log } = this.#deps;
+    const { log } = this.#deps;
+    const clock = this.#clock;
     const source = this.#source;
     const parents = [this.signal, source.left.signal];
     this.#hurried = false;
@@ -210,7 +214,7 @@ export class LookLoop {
     this.#error = null;
     this.#trouble = trouble;
     this.#failures = 0;
-    this.#succeededMs = this.#deps.clock.nowMs();
+    this.#succeededMs = this.#clock.nowMs();
     // Whoever is told that the view is fresh must find the others told of it too.
     this.#announce(recovered ? { all: true, keys: change.keys } : change);
     for (const waiter of [...this.#waiters]) if (waiter.after < at) waiter.settle(null);
