@@ -604,6 +604,28 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "by a clock that is hours ahead a refund leaves on an account chain before its time, and fails there for gas",
+    "src/app/swap/duties/lockTimes.ts",
+    "stillSec <= leastSec",
+    "stillSec < 0",
+    "src/app/swap/duties/lockTimes.test.ts",
+    "test/sim/accountClockAhead.test.ts",
+  ),
+  bug(
+    "nodes of an account chain that are hours behind and move keep a refund at home",
+    "src/app/swap/duties/lockTimes.ts",
+    '&& timeOf(task, side === "maker" ? "taker" : "maker") <= lock)',
+    "&& lock > 0)",
+    "src/app/swap/duties/lockTimes.test.ts",
+  ),
+  bug(
+    "a refund that fails because it is early is signed a hundred times, and then never again",
+    "src/app/swap/duties/feeVersions.ts",
+    "isBeforeItsTime(task, slot) ? EARLY : await",
+    "await",
+    "test/sim/accountClockAhead.test.ts",
+  ),
+  bug(
     "a refund waits for account nodes that are gone until the maker may show its secret",
     "src/app/swap/duties/lockTimes.ts",
     ' || (relayPolicy === "nonce" && (state !== "ready" || isStill))',

@@ -1099,17 +1099,24 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund is given too early where a chain's own daemon shows no blocks",
     LOCK_TIMES,
-    "if (!mayBeHeldUp || now",
-    "if (now",
+    "if (!mayBeHeldUp || waitedSec",
+    "if (waitedSec",
     NO_BLOCKS,
     LOCK_TIMES_TEST,
   ),
   bug(
     "a node that comes up refunds before it has read what there is",
     LOCK_TIMES,
-    "now <= sinceSec + Math.min(FIRST_LOOK_SEC, mostSec)",
-    "now <= sinceSec - Math.min(FIRST_LOOK_SEC, mostSec)",
+    "waitedSec <= leastSec",
+    "waitedSec <= -leastSec",
     LOCK_TIMES_TEST,
+  ),
+  bug(
+    "hours by which a clock is set forward count as a wait for blocks",
+    "src/app/swap/duties/waitedLooks.ts",
+    "Math.min(MOST_SEC, (nowMs - this.#lastMs) / 1_000)",
+    "(nowMs - this.#lastMs) / 1_000",
+    "src/app/swap/duties/waitedLooks.test.ts",
   ),
   bug("a refund is made dearer because it is refused before its time", SENDING, "&& !isBeforeItsTime(task, slot) &&", "&&", NO_BLOCKS),
   bug(

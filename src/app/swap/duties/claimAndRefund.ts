@@ -15,6 +15,7 @@ import { branchOf } from "./provenSpend.ts";
 import { isInBlock } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
+import { WaitedLooks } from "./waitedLooks.ts";
 
 const LOOK_AGAIN_MS = 2_000;
 /** The refund waits for blocks; between news of the chain it looks this often once the clock has passed the lock, and before that so often. */
@@ -163,6 +164,7 @@ export function isPaidOut(task: SwapTask, sinceSec: number): boolean {
  */
 export async function refund(task: SwapTask, signal: AbortSignal): Promise<void> {
   const sinceSec = task.nowSec();
+  const looks = new WaitedLooks(task.deps.clock);
   for (;;) {
     const seen = task.seen("chain");
     const s = task.state;
@@ -176,8 +178,9 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
     const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
     const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
     const isPaid = output?.block != null || coin.chain.unfound?.(script) === "unspent";
+    looks.look(coin.chain.status().tip?.hash ?? null);
     const isDue = lockHasPassed(task, side, contract.lock) && isPaid;
-    const isTime = isDue || isHeldUp(task, side, contract.lock, isPaid, sinceSec);
+    const isTime = isDue || isHeldUp(task, side, contract.lock, isPaid, looks);
     if (isTime && !(output && isTaken(task, coin, output)) && !isPaidOut(task, sinceSec) && raw !== undefined) {
       const reason = isDue
         ? `the lock time ${contract.lock} has passed and the payment is unspent`

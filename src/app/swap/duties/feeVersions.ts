@@ -11,7 +11,7 @@ import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { leftOutSince } from "./lockTimes.ts";
+import { isBeforeItsTime, leftOutSince } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { formsToSpend, rawOfForm, spentPayment, versionsOfForm } from "./paymentForms.ts";
 
@@ -96,6 +96,8 @@ export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promis
   return null;
 }
 
+const EARLY = "the refund failed in a block: by its chain's time the payment is still locked";
+
 /**
  * Why a claim or refund that failed on its chain would fail again, or may: each try costs gas, and there are `MAX_VERSIONS` of them. It is tried
  * all the same when half of what its last version had until the deadline is over, and past that as rarely: who says so may be wrong, who says
@@ -105,7 +107,7 @@ export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSigna
   const payment = spentPayment(task, slot);
   const tx = task.state.own[slot];
   if (!payment || !tx || coinOf(task, slot).relayPolicy !== "nonce" || currentVersion(task, slot)) return null;
-  const hopeless = await whyNotSpend(task, payment, signal);
+  const hopeless = isBeforeItsTime(task, slot) ? EARLY : await whyNotSpend(task, payment, signal);
   const last = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot) ?? 0;
   const { deadline } = feeQuestion(task, slot, spendSize(task, slot));
   return task.nowSec() - last < tryAgainAfter(last, deadline) ? hopeless : null;

@@ -1,12 +1,13 @@
 import { ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import type { WaitedLooks } from "./waitedLooks.ts";
 
 /** So long after the lock strangers who show no more blocks, or the payment in none, are not waited for; and twice as long whatever they show. */
 const HELD_UP_SEC = 3_600;
 /** A taker waits no longer than this part of the time that is left from its own lock to the maker's, whatever is shown. */
 const SHARE_OF_REST = 4;
-/** What a restart has still to read is waited for so long. */
+/** What a restart has still to read is waited for so long, and as long for a block of a chain that may have none any more. */
 const FIRST_LOOK_SEC = 600;
 
 const timeOf = (task: SwapTask, side: "maker" | "taker"): number => task.coin(side).chain.status().tip?.medianTimePastSec ?? 0;
@@ -34,11 +35,18 @@ export function leftOutSince(task: SwapTask, slot: Slot): number | null {
  * Whether those who show a chain may be keeping a refund at home, by this node's clock: strangers, who could do so for ever by withholding
  * blocks. What is offered to honest ones too early is refused, no more. After its own lock a maker takes its payment back, and then nothing
  * keeps it from showing the secret: a taker's refund must be in a block before. So it is where too few nodes of an account chain are left to
- * believe any block, or most of them stand still: a refund goes to all that are there, and the contract itself takes none too early.
+ * believe any block, or most of them stand still: a refund goes to all that are there, and the contract itself takes none too early. Each that it does not
+ * take costs gas, and this clock may be hours ahead: there it is believed once no new block was seen for a while, or where the other coin's chain says the same.
  * @param isPaid the payment is in a block, as they tell
- * @param sinceSec when this run began to wait
+ * @param looks of this run
  */
-export function isHeldUp(task: SwapTask, side: "maker" | "taker", lock: number, isPaid: boolean, sinceSec: number): boolean {
+export function isHeldUp(
+  task: SwapTask,
+  side: "maker" | "taker",
+  lock: number,
+  isPaid: boolean,
+  { waitedSec, stillSec }: Pick<WaitedLooks, "waitedSec" | "stillSec">,
+): boolean {
   const { chain, relayPolicy } = task.coin(side);
   const now = task.nowSec();
   const restSec = side === "taker" ? contractOf(task.state, "makerPayment").lock - lock : Number.POSITIVE_INFINITY;
@@ -46,7 +54,9 @@ export function isHeldUp(task: SwapTask, side: "maker" | "taker", lock: number, 
   const { state, tip } = chain.status();
   const isStill = now > (tip?.timeSec ?? 0) + Math.min(mostSec, HELD_UP_SEC);
   const mayBeHeldUp = chain.guard !== undefined || (relayPolicy === "nonce" && (state !== "ready" || isStill));
-  if (!mayBeHeldUp || now <= sinceSec + Math.min(FIRST_LOOK_SEC, mostSec)) return false;
+  const leastSec = Math.min(FIRST_LOOK_SEC, mostSec);
+  if (!mayBeHeldUp || waitedSec <= leastSec) return false;
+  if (relayPolicy === "nonce" && stillSec <= leastSec && timeOf(task, side === "maker" ? "taker" : "maker") <= lock) return false;
   const isMoving = isPaid && now <= (tip?.timeSec ?? 0) + HELD_UP_SEC;
   return now > lock + Math.min(mostSec, isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);
 }
