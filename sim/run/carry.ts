@@ -142,7 +142,8 @@ export class Carry {
   /** @returns how long it lasts, ms; null: it is of another sort, or nothing came of it */
   #onNode(fault: Fault): number | null {
     const { clock } = this.#deps.world;
-    if (fault.kind !== "power_cut" && fault.kind !== "backup" && fault.kind !== "clock" && fault.kind !== "disk_full") return null;
+    if (fault.kind === "clock" || fault.kind === "clock_set") return this.#setClock(fault);
+    if (fault.kind !== "power_cut" && fault.kind !== "backup" && fault.kind !== "disk_full") return null;
     const node = this.#node(fault.node);
     switch (fault.kind) {
       case "power_cut":
@@ -162,15 +163,26 @@ export class Carry {
         this.#restartAfter(node, Math.max(2, fault.forMs));
         return fault.forMs;
       }
-      case "clock":
-        return this.#passing.set(`clock ${node.name}`, fault.skewMs, node.skewMs, fault.forMs, (skewMs) => {
-          node.skewMs = skewMs;
-        });
       case "disk_full":
         return this.#passing.set(`disk ${node.name}`, true, false, fault.forMs, (isFull) => {
           node.diskFull = isFull;
         });
     }
+  }
+
+  #setClock(fault: Fault & { readonly kind: "clock" | "clock_set" }): number {
+    const node = this.#node(fault.node);
+    const restart = fault.kind === "clock_set" ? fault.restart : null;
+    if (restart !== null)
+      this.#deps.world.clock.after(restart.afterMs, () => {
+        if (!node.isRunning) return;
+        node.crash();
+        this.#restartAfter(node, restart.forMs);
+      });
+    this.#passing.set(`clock ${node.name}`, fault.skewMs, node.skewMs, fault.forMs, (skewMs) => {
+      node.skewMs = skewMs;
+    });
+    return Math.max(fault.forMs, restart === null ? 0 : restart.afterMs + restart.forMs);
   }
 
   #onDaemon(fault: Fault): number | null {

@@ -15,6 +15,10 @@ export type ChainFacts = {
   depth(txid: string): number;
   /** Whether a payment is in its contract. */
   isLocked(txid: string): boolean;
+  /** Time that locks are compared with, unix seconds. */
+  nowSec(): number;
+  /** Time of a block; null: there is none. */
+  timeSecAt(height: number): number | null;
   /** Seconds until a refund may be in a block; not above 0: now. */
   refundEarlySec(raw: string): number;
   /** `spends`: what no two transactions spend, outputs or the nonce of an account. Null: no transaction of this chain. */
@@ -35,6 +39,8 @@ export function utxoFacts({ ticker, chain }: SimChain): ChainFacts {
       return entry ? state.tip.height - entry.height + 1 : 0;
     },
     isLocked: (txid) => state.coins.get(`${txid}:0`) !== undefined,
+    nowSec: () => state.tip.medianTime,
+    timeSecAt: (height) => state.at(height)?.block.header.time ?? null,
     refundEarlySec(raw) {
       const tx = txOf(raw);
       return tx.ok ? tx.value.lockTime - state.tip.medianTime : 0;
@@ -80,6 +86,8 @@ export function accountFacts(chain: SimEvmChain): ChainFacts {
       const found = chain.find(txid);
       return found?.receipt?.succeeded === true && record(found.signed)?.state === "sent";
     },
+    nowSec: () => chain.tip.timeSec,
+    timeSecAt: (height) => chain.at(height)?.timeSec ?? null,
     refundEarlySec(raw) {
       const parsed = parseEvmTx(fromHex(raw));
       const lock = parsed.ok ? record(parsed.value)?.lockTime : undefined;

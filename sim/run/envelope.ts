@@ -19,6 +19,8 @@ export const ENVELOPE = {
   feeSpikeMs: 20 * MINUTE_MS,
   /** A node's clock is wrong by no more. */
   clockErrorMs: 60_000,
+  /** A clock that was more wrong is right again: so long after, nothing that is due waits any more. */
+  caughtUpMs: 30 * MINUTE_MS,
   /** No acknowledged write is ever lost. */
   backupAgeMs: 0,
   /** All contracts are empty this long after the maker's lock: median time lags, blocks come late, nodes are down. */

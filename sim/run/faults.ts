@@ -21,6 +21,7 @@ export const FAULT_KINDS = [
   "burst",
   "fee_spike",
   "clock",
+  "clock_set",
   "disk_full",
   "backup",
   "litter",
@@ -75,6 +76,13 @@ export type FaultPlan = At &
     /** Miners take nothing below `factor` times the usual rate. */
     | ({ readonly kind: "fee_spike"; readonly factor: number } & OnChain & Lasts)
     | ({ readonly kind: "clock"; readonly skewMs: number } & OnNode & Lasts)
+    /** The clock is set by minutes to hours, until it is set right again. `restart`: so long after that the process dies, and comes back with it. */
+    | ({
+        readonly kind: "clock_set";
+        readonly skewMs: number;
+        readonly restart: { readonly afterMs: number; readonly forMs: number } | null;
+      } & OnNode &
+        Lasts)
     | ({ readonly kind: "disk_full" } & OnNode & Lasts)
     /** The node dies, and starts again from a copy of its database made `ageMs` before. */
     | ({ readonly kind: "backup"; readonly ageMs: number } & OnNode & Lasts)
@@ -107,8 +115,12 @@ const MINUTE_MS = 60_000;
 /** How long troubles last: short ones are as likely as long ones. */
 const SHORT_MS = [SECOND_MS, 20 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, ENVELOPE.troubleMs] as const;
 const LONG_MS = [40 * MINUTE_MS, 90 * MINUTE_MS, 180 * MINUTE_MS, 300 * MINUTE_MS] as const;
+/** By how much a clock is set at most, minutes: an hour hides less than the locks of a swap, twelve hide both. */
+const SET_MINUTES = [10, 60, 240, 720] as const;
 /** Blocks of an account chain come so many times as often, and as deep are the reorganisations that are drawn beyond the envelope. */
 const ACCOUNT_REORG_FACTOR = 4;
+/** A process whose clock was set dies within this, if it does. */
+const HALF_HOUR_MS = 30 * MINUTE_MS;
 /** More writes or broadcasts than a swap makes on one side lie between two crashes. */
 const MAX_BOUNDARY = 40;
 
@@ -240,6 +252,13 @@ export function drawFault(rng: Rng, kind: (typeof FAULT_KINDS)[number], at: Draw
       if (most === 0) return null;
       const sec = outside ? between(rng, 120, most) : between(rng, 1, most);
       return { atMs, node, kind, skewMs: pick(rng, [-1, 1]) * sec * SECOND_MS, forMs: between(rng, 1, 30) * MINUTE_MS };
+    }
+    case "clock_set": {
+      if (!outside) return null;
+      const skewMs = pick(rng, [-1, 1]) * between(rng, 2, pick(rng, SET_MINUTES)) * MINUTE_MS;
+      const forMs = pick(rng, [...SHORT_MS, ...LONG_MS]);
+      const restart = happens(rng, 0.3) ? { afterMs: between(rng, 0, Math.min(forMs, HALF_HOUR_MS)), forMs: pick(rng, SHORT_MS) } : null;
+      return { atMs, node, kind, skewMs, restart, forMs };
     }
     case "disk_full":
       return { atMs, node, kind, forMs: lasting(rng, outside) };

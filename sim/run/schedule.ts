@@ -23,6 +23,11 @@ export type Trade = {
 export type Schedule = { readonly trades: readonly Trade[]; readonly faults: readonly Fault[] };
 
 const HOUR_MS = 3_600_000;
+/** Kinds with dice of their own, as often as one of the others: what they add leaves the other faults of a seed as they were. */
+const OWN_DICE: readonly (readonly [NodeFaultKind, number])[] = [
+  ["litter", 0x11773],
+  ["clock_set", 0xc10c5],
+];
 /** Least and most a taker asks for, thousandths of a coin. */
 const MIN_MILLI = 10;
 const MAX_MILLI = 400;
@@ -100,13 +105,11 @@ export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kind
   const last = trades.at(-1)?.atMs ?? 0;
   // What happens to a chain happens to it once, however many coins are on it.
   const chains = coins.filter(({ ticker }) => chainTickerOf(ticker) === ticker);
-  // Litter has dice of its own: what it adds leaves the other faults of a seed as they were.
-  const others = kinds.filter((kind) => kind !== "litter");
+  const others = kinds.filter((kind) => !OWN_DICE.some(([own]) => own === kind));
   const faults = [...drawFaults(seededRng(options.seed * 2), options, chains, others, last)];
-  if (others.length < kinds.length) {
-    const rare = { ...options, faults: options.faults / kinds.length };
-    faults.push(...drawFaults(seededRng(options.seed ^ 0x11773), rare, chains, ["litter"], last));
-  }
+  const rare = { ...options, faults: options.faults / (others.length + 1) };
+  for (const [kind, salt] of OWN_DICE)
+    if (kinds.includes(kind)) faults.push(...drawFaults(seededRng(options.seed ^ salt), rare, chains, [kind], last));
   faults.push(...drawServerFaults(seededRng(options.seed ^ 0xe1ec7), options, chains, last));
   return { trades, faults: faults.map((fault, id) => ({ ...fault, id })) };
 }

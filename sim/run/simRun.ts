@@ -15,6 +15,7 @@ import { auditAccounts } from "./accountBooks.ts";
 import { type Audit, audit, unfinished } from "./audit.ts";
 import { checkCalm } from "./calm.ts";
 import { Carry, type FaultLife } from "./carry.ts";
+import { CatchUp } from "./catchUp.ts";
 import { between, happens } from "./dice.ts";
 import { ENVELOPE } from "./envelope.ts";
 import { EvmMiner } from "./evmMiner.ts";
@@ -110,6 +111,7 @@ class Runner {
   #world: SimWorld | null = null;
   #watch: Watch | null = null;
   #carry: Carry | null = null;
+  #catchUp: CatchUp | null = null;
   #placed = 0;
   #lastOpenMs = 0;
 
@@ -217,6 +219,7 @@ class Runner {
       this.#schedule.faults.filter((fault) => !("node" in fault) || world.nodes.has(fault.node)),
     );
     this.#carry = carry;
+    this.#catchUp = new CatchUp({ world, watch, coins: this.#tickers, lives: () => carry.lives });
     watch.onSwap = (swap) => this.#sideBegan(swap);
     watch.onNegotiated = (swap, side) => {
       for (const txid of carry.litter(swap, side)) watch.strangers.add(txid);
@@ -294,7 +297,8 @@ class Runner {
     const nowMs = clock.nowMs();
     const { open, undone } = this.watch.book;
     if (open.size + undone.size > 0) this.#lastOpenMs = nowMs;
-    return nowMs > lastMs && nowMs > this.#lastOpenMs + AFTER_MS && this.#carry?.isAnyDown === false;
+    const isQuiet = this.#carry?.isAnyDown === false && this.#catchUp?.isAwaiting === false;
+    return nowMs > lastMs && nowMs > this.#lastOpenMs + AFTER_MS && isQuiet;
   }
 
   get #utxo(): readonly SimCoinTraits[] {
@@ -360,7 +364,9 @@ class Runner {
   }
 
   /** Notes which swaps a fault befalls; one beyond the envelope takes them out of the promise. */
-  #happened({ fault }: FaultLife): void {
+  #happened(life: FaultLife): void {
+    const { fault } = life;
+    if (fault.kind === "clock_set") this.#catchUp?.expect(life);
     this.world.trace.note("fault", `${fault.id} ${fault.kind}`);
     const nowMs = this.world.clock.nowMs();
     for (const swap of this.watch.book.swaps.values()) {
@@ -378,7 +384,7 @@ class Runner {
     touched.add(swap.uuid);
     if (fault.envelope !== "outside") return;
     swap.outside.add(fault.id);
-    if (fault.kind === "clock" || fault.kind === "backup") swap.isTimeWrong = true;
+    if (fault.kind === "clock" || fault.kind === "clock_set" || fault.kind === "backup") swap.isTimeWrong = true;
     if (fault.kind === "daemon_lies" && this.world.accountChains.has(fault.coin)) swap.misled.add(fault.node);
   }
 

@@ -50,6 +50,7 @@ export class Envelope {
         return limit(Math.abs(f.skewMs) <= ENVELOPE.clockErrorMs);
       case "fee_spike":
         return limit(f.factor <= ENVELOPE.feeFactor && f.forMs <= ENVELOPE.feeSpikeMs);
+      case "clock_set":
       case "backup":
         return "outside";
       case "partition":

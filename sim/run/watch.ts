@@ -1,5 +1,5 @@
 import { hkdfSync } from "node:crypto";
-import { chainOf, contractOf, depthOf } from "../../src/app/swap/contracts.ts";
+import { chainOf, depthOf } from "../../src/app/swap/contracts.ts";
 import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
 import { isChildSlot, ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
 import { versionsOf } from "../../src/core/swap/swapState.ts";
@@ -10,6 +10,7 @@ import type { SqlStatement } from "../../src/ports/sql.ts";
 import type { SimWorld } from "../world/simWorld.ts";
 import { accountFacts, type ChainFacts, isFiller, utxoFacts } from "./chainFacts.ts";
 import { ENVELOPE } from "./envelope.ts";
+import { HeldUp } from "./heldUp.ts";
 import { chainTickerOf } from "./simAccounts.ts";
 import { accountTxsOf, SwapBook, type SwapRecord, type SwapSide } from "./swapBook.ts";
 
@@ -31,6 +32,7 @@ export const RULES = [
   "named",
   "funded",
   "undisturbed",
+  "caught up",
 ] as const;
 export type Rule = (typeof RULES)[number];
 
@@ -53,9 +55,6 @@ function limitsOf({ role, terms, state }: SwapSide): { readonly payBy: number; r
     revealBy: takerStart + lockDurationSec - margin,
   };
 }
-
-/** Blocks that servers do not show are waited for so long after a lock. */
-const HELD_UP_MS = 3_600_000;
 
 /** Violations kept; the first are what counts. */
 const MAX_VIOLATIONS = 50;
@@ -82,6 +81,7 @@ export class Watch {
   /** Those of nodes whose disk was put back: they do not know of what was sent since. */
   readonly #restored = new Set<string>();
   readonly #facts = new Map<string, ChainFacts>();
+  readonly #heldUp: HeldUp;
   /** Ids of transactions that left before. */
   readonly #sent = new Set<string>();
   /** Those that their chain had then, or that the other side was told of. */
@@ -95,6 +95,7 @@ export class Watch {
 
   constructor(world: SimWorld) {
     this.#world = world;
+    this.#heldUp = new HeldUp(world, (ticker) => this.facts(ticker));
     for (const [ticker, sim] of world.chains) this.#facts.set(ticker, utxoFacts(sim));
     for (const [ticker, chain] of world.accountChains) this.#facts.set(ticker, accountFacts(chain));
   }
@@ -291,7 +292,7 @@ export class Watch {
       this.#checkNotBoth(swap, side, slot);
       this.checked("in time");
       const earlySec = this.#factsOf(side, slot).refundEarlySec(raw);
-      if (earlySec > 0 && !this.#isHeldUp(side)) wrong("in time", `its chain's time is ${earlySec} s before its lock`);
+      if (earlySec > 0 && !this.#heldUp.mayLeave(swap, side)) wrong("in time", `its chain's time is ${earlySec} s before its lock`);
     }
   }
 
@@ -314,20 +315,6 @@ export class Watch {
     const lateSec = this.#lateSec(limitsOf(side).payBy);
     if (lateSec > 0 && !swap.isTimeWrong)
       this.violate("in time", `${side.node}'s ${slot} leaves although it is ${lateSec} s past its limit`, swap.uuid);
-  }
-
-  /**
-   * Servers may withhold blocks, and so may nodes of an account chain, whose next block has the time of its making: through them a refund leaves an hour
-   * after its lock by the clock, and a taker's a quarter of the way to the maker's lock.
-   */
-  #isHeldUp(side: SwapSide): boolean {
-    const ticker = side.role === "maker" ? side.terms.makerCoin : side.terms.takerCoin;
-    const isAlone = this.facts(ticker).kind !== "account" && this.#world.nodes.get(side.node)?.serverLine(ticker) === undefined;
-    if (isAlone) return false;
-    const { lock } = contractOf(side.state, ownPayment(side.role));
-    const restMs = side.role === "taker" ? 1_000 * (contractOf(side.state, "makerPayment").lock - lock) : Number.POSITIVE_INFINITY;
-    const lateMs = this.#world.clock.nowMs() - 1_000 * lock;
-    return lateMs > Math.min(HELD_UP_MS, restMs / 4) - ENVELOPE.clockErrorMs;
   }
 
   /** No other transaction of the maker may carry the secret before. */

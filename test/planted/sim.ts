@@ -73,6 +73,9 @@ const DYING =
 const LOST =
   "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 60 --outside 0 --kinds lost_reply,forget,daemon_refuses";
 
+/** Clocks that are set by minutes to half a day. */
+const CLOCKS = "--seed 1 --makers 1 --takers 3 --coins 1 --accounts 1 --hours 1.5 --rate 6 --faults 4 --outside 100% --kinds clock_set";
+
 /** What the simulator alone must notice, each by the rule of docs/safety.md that it breaks. */
 export const SIM_BUGS: readonly PlantedBug[] = [
   caught(
@@ -243,5 +246,13 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     BUILDER,
     "? { to, value: units, data: NO_DATA, gas }",
     "? { to, value: units + 1n, data: NO_DATA, gas }",
+  ),
+  caught(
+    "caught up",
+    CLOCKS,
+    "a clock that is set back by hours has no account chain looked at for as long",
+    "src/adapters/evmRpc/lookLoop.ts",
+    "this.#clock = steadyClock(deps.clock);",
+    "this.#clock = deps.clock;",
   ),
 ];

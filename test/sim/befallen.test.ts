@@ -27,3 +27,23 @@ test.each(["maker0", "taker0"])("a swap that begins while %s's nodes already lie
   expect(run.violations).toEqual([]);
   expect([...run.swaps.values()].map(({ outside, misled }) => [[...outside], [...misled]])).toEqual([[[0], [node]]]);
 });
+
+const MINUTE_MS = 60_000;
+
+test.each([-6, 6])(
+  "a clock %i hours wrong befalls the swaps of its time; those after are inside the envelope, and succeed",
+  async (hours) => {
+    const atMs = 2 * MINUTE_MS;
+    const restart = { afterMs: MINUTE_MS, forMs: 1_000 };
+    const set: Fault = {
+      ...{ id: 0, atMs, node: "taker0", kind: "clock_set", skewMs: hours * HOUR_MS, restart, forMs: 20 * MINUTE_MS, envelope: "outside" },
+    } as const;
+    const trades = [1, 4, 30].map((minutes, id) => ({ ...TRADE, id, atMs: minutes * MINUTE_MS }));
+    const run = await simRun(WORLD, { trades, faults: [set] });
+    expect(run.violations).toEqual([]);
+    const swaps = [...run.swaps.values()].toSorted((a, b) => a.startedMs - b.startedMs);
+    expect(swaps.map(({ outside }) => outside.size)).toEqual([1, 0]);
+    expect(Object.values(swaps[1]?.sides ?? {}).map((side) => side.state.finished)).toEqual(["success", "success"]);
+    expect([run.lives[0]?.endedMs, run.checks.get("caught up")]).toEqual([run.startMs + atMs + 20 * MINUTE_MS, 1]);
+  },
+);

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { parseCli } from "../../sim/run/cliOptions.ts";
 import { ENVELOPE } from "../../sim/run/envelope.ts";
-import { FAULT_KINDS, SERVER_FAULT_KINDS } from "../../sim/run/faults.ts";
+import { FAULT_KINDS, type Fault, SERVER_FAULT_KINDS } from "../../sim/run/faults.ts";
 import { DEFAULTS, type SimRunOptions } from "../../sim/run/options.ts";
 import { shrink } from "../../sim/run/shrink.ts";
 import { scheduleOf, simRun } from "../../sim/run/simRun.ts";
@@ -66,13 +66,26 @@ test("what lies beyond the envelope is said to", () => {
   expect(new Set(faults.map((f) => f.envelope))).toEqual(new Set(["outside"]));
 });
 
-test("litter has dice of its own: the other faults of a seed stay as they are", () => {
-  const { faults } = scheduleOf({ ...DEFAULTS, seed: 14, faults: 200 });
-  const others = FAULT_KINDS.filter((kind) => kind !== "litter");
-  const without = scheduleOf({ ...DEFAULTS, seed: 14, faults: 200, kinds: others }).faults;
-  expect(faults.filter((f) => f.kind !== "litter")).toEqual(without);
-  expect(faults.filter((f) => f.kind === "litter").length).toBeGreaterThan(10);
+test.each(["litter", "clock_set"] as const)("%s has dice of its own: the other faults of a seed stay as they are", (own) => {
+  const { faults } = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5 });
+  const others = FAULT_KINDS.filter((kind) => kind !== own);
+  const without = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5, kinds: others }).faults;
+  const plain = (all: readonly Fault[]): readonly object[] => all.map(({ id: _, ...rest }) => rest);
+  expect(plain(faults.filter((f) => f.kind !== own))).toEqual(plain(without));
+  expect(faults.filter((f) => f.kind === own).length).toBeGreaterThan(10);
   expect(faults.map((f) => f.id)).toEqual(faults.map((_, i) => i));
+});
+
+test("clocks are set by minutes to half a day, forward and back, for a while, and some processes die and come back with them", () => {
+  const { faults } = scheduleOf({ ...DEFAULTS, seed: 16, faults: 100, hours: 10, outside: 1, kinds: ["clock_set"] });
+  const set = faults.flatMap((f) => (f.kind === "clock_set" ? [f] : []));
+  expect(set.length).toBe(faults.length);
+  expect(set.length).toBeGreaterThan(500);
+  const minutes = set.map((f) => f.skewMs / 60_000);
+  expect(Math.min(...minutes.map(Math.abs))).toBe(2);
+  expect([Math.min(...minutes) < -600, Math.max(...minutes) > 600, Math.max(...minutes.map(Math.abs)) <= 720]).toEqual([true, true, true]);
+  expect(set.filter((f) => f.restart !== null).length).toBeGreaterThan(100);
+  expect(scheduleOf({ ...DEFAULTS, seed: 16, faults: 100, outside: 0, kinds: ["clock_set"] }).faults).toEqual([]);
 });
 
 test("takers of a one-way world only buy the first coin for the second", () => {
