@@ -213,6 +213,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "test/sim/accountAttacks.test.ts",
   ),
   bug(
+    "another wallet's transaction is replaced for a claim that its chain would refuse anyway",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "view.isEarly && claimStays(view) === null ? whyNotSoon(task)",
+    "view.isEarly ? whyNotSoon(task)",
+    "src/app/swap/duties/claimAndRefund.test.ts",
+  ),
+  bug(
     "a marked claim stays home for ever where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
     'return claimStays({ ...claimView(task), payout: "unknown" }) && AWAY;',

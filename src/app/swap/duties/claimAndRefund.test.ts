@@ -57,6 +57,8 @@ type Held = {
   /** Nodes have something stuck before it. */
   readonly isBehind?: boolean;
   readonly lacksGas?: boolean;
+  /** Its account is asked what is stuck before it, and has that moved. */
+  readonly onLine?: () => void;
 };
 
 /** Why a maker's claim on an account chain that was marked and that nobody was seen to have stays home. */
@@ -70,7 +72,10 @@ async function held({ nowSec = LIMIT, isCovered = true, chainState = "ready", ..
     contractScript: () => new Uint8Array(23),
     prepareToSpend: async () => seen.obstacle ?? null,
     spendTooDear: () => null,
-    claimObstacle: () => (seen.isBehind ? "something is stuck before it" : null),
+    claimObstacle: () => {
+      seen.onLine?.();
+      return seen.isBehind ? "something is stuck before it" : null;
+    },
     lacksGas: () => seen.lacksGas === true,
   };
   const claim = { txid: "claim", raw: "01", attempted: true, notAfter: LIMIT };
@@ -119,4 +124,19 @@ test.each<readonly [string, Held, RegExp | null]>([
   const kept = await held(state);
   if (expected === null) expect(kept).toBeNull();
   else expect(kept).toMatch(expected);
+});
+
+test.each<readonly [string, Held, boolean]>([
+  ["only that may keep it here", {}, true],
+  ["it would be refused", { obstacle: REFUSED }, false],
+  ["nobody says whether it would be paid", { obstacle: OPEN }, false],
+  ["its payment was not looked at", { isCovered: false }, false],
+  ["its limit is over", { nowSec: LIMIT + 1 }, false],
+])("what its account has stuck before a claim is moved out of its way: %s", async (_, state, expected) => {
+  let isMoved = false;
+  const onLine = (): void => {
+    isMoved = true;
+  };
+  await held({ ...state, isBehind: true, onLine });
+  expect(isMoved).toBe(expected);
 });

@@ -97,7 +97,8 @@ export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<stri
   const view = { ...claimView(task), payout: asked === null ? "paid" : asked.isRefused ? "refused" : "unknown" } as const;
   // Nobody has read it: with more gas it is still the first to show the secret. While that costs too much it may lose its nonce.
   if (claimStays({ ...view, isSlow: coin.spendTooDear() !== null }) === null) await signAmply(task);
-  const slow = view.isEarly ? whyNotSoon(task) : null;
+  // What is stuck before it is moved out of the way of what only that keeps here.
+  const slow = view.isEarly && claimStays(view) === null ? whyNotSoon(task) : null;
   const stays = claimStays({ ...view, isSlow: slow !== null, isShort: isShort(task) });
   task.isClaimKept = stays !== null;
   if (stays === null) return null;
