@@ -20,6 +20,10 @@ const VIEWS: readonly ClaimView[] = YES_NO.flatMap((isEarly) =>
 const leaves = (view: ClaimView): boolean => claimStays(view) === null;
 const LEAVING = VIEWS.filter(leaves);
 
+test("all views are looked at", () => {
+  expect(new Set(VIEWS.map((view) => JSON.stringify(view))).size).toBe(288);
+});
+
 test("no claim leaves that would show its secret for nothing, as far as that is known", () => {
   const inVain = LEAVING.filter((v) => v.isOursReturnable || v.theirs === "gone" || v.payout === "refused" || v.isShort);
   expect(inVain).toEqual([]);
