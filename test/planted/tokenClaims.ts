@@ -92,4 +92,25 @@ export const TOKEN_CLAIMS: readonly PlantedBug[] = [
     "(fault === null ? 1e12 : AGAIN_MS)",
     TRIALS_TEST,
   ),
+  bug(
+    "one question that a node left open ends offers and purchases of tokens for half a minute",
+    TRIALS,
+    "if (before !== null || !isBrief) trial.obstacle = now;",
+    "trial.obstacle = now;",
+    TRIALS_TEST,
+  ),
+  bug(
+    "a dex fee or payment goes out while nodes are away that say whether a token's claim is paid, as they did before",
+    TRIALS,
+    "    return now;",
+    "    return trial.obstacle ?? null;",
+    TRIALS_TEST,
+  ),
+  bug(
+    "a clock that is set back by hours keeps tokens from being received for as long",
+    TRIALS,
+    "steadyTime(deps.clock)",
+    "() => deps.clock.nowMs()",
+    TRIALS_TEST,
+  ),
 ];

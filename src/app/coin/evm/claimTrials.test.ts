@@ -17,6 +17,7 @@ const REVERTED = err({ kind: "Reverted", data: null, message: "The ETH chain wou
 
 let chain: FakeAccountChain;
 let clock: VirtualClock;
+let skewMs: number;
 let trials: ClaimTrials;
 let asked: CallRequest[];
 let answer: Result<bigint, ChainReadError>;
@@ -26,7 +27,9 @@ beforeEach(() => {
     asked.push(request);
     return answer;
   };
-  trials = new ClaimTrials({ chain, platform: "ETH", clock, log: new SilentLog() });
+  skewMs = 0;
+  const wall = { nowMs: () => clock.nowMs() + skewMs, after: (ms: number, task: () => void) => clock.after(ms, task) };
+  trials = new ClaimTrials({ chain, platform: "ETH", clock: wall, log: new SilentLog() });
 });
 const found = (): string | null => trials.obstacle([CONTRACT]);
 async function block(): Promise<void> {
@@ -79,6 +82,40 @@ test("it is asked again while money is not moving: every ten minutes, and every 
   await block();
   expect(found()).toContain("do not say");
   answer = ok(30_000n);
+  await clock.advance(MINUTE_MS / 2);
+  await block();
+  expect(found()).toBeNull();
+  await trials.close();
+});
+
+test("nodes that are away for less than half a minute end no trade, but no money moves meanwhile", async () => {
+  trials.follow(CONTRACT);
+  trials.start();
+  await block();
+  answer = AWAY;
+  await clock.advance(10 * MINUTE_MS);
+  await block();
+  expect([found(), asked.length]).toEqual([null, 2]);
+  expect([await trials.check(CONTRACT, signal), found()]).toEqual([expect.stringContaining("Only 1 of the 2"), null]);
+  await clock.advance(MINUTE_MS / 2);
+  await block();
+  expect([found(), asked.length]).toEqual([expect.stringContaining("Only 1 of the 2"), 4]);
+  answer = ok(30_000n);
+  expect(await trials.check(CONTRACT, signal)).toBeNull();
+  answer = AWAY;
+  await trials.check(CONTRACT, signal);
+  expect(found()).toBeNull();
+  await trials.close();
+});
+
+test("a clock that is set back by hours puts off no question: until it is asked nothing is received", async () => {
+  answer = NOT_CARRIED_OUT;
+  trials.follow(CONTRACT);
+  trials.start();
+  await block();
+  answer = ok(30_000n);
+  skewMs = -8 * 60 * MINUTE_MS;
+  await block();
   await clock.advance(MINUTE_MS / 2);
   await block();
   expect(found()).toBeNull();

@@ -1,5 +1,6 @@
 import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
 import { paymentsCall } from "../../../core/evm/swapContract.ts";
+import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import { withParents } from "../../../ports/withParents.ts";
 import type { EvmAccount } from "./evmAccount.ts";
@@ -12,9 +13,9 @@ const NO_PAYMENT = new Uint8Array(32);
 
 export type ClaimTrialsDeps = Pick<EvmAccount, "chain" | "platform" | "clock"> & { readonly log: Log };
 
-/** `obstacle` undefined: never found out. */
-type Trial = { readonly contract: EvmAddress; obstacle: string | null | undefined; untilMs: number };
-const NOT_TRIED = { obstacle: undefined, untilMs: 0 } as const;
+/** `obstacle` undefined: never found out. `awaySinceMs`: since when the nodes are away that said it before; null: they are not. */
+type Trial = { readonly contract: EvmAddress; obstacle: string | null | undefined; awaySinceMs: number | null; untilMs: number };
+const NOT_TRIED = { obstacle: undefined, awaySinceMs: null, untilMs: Number.NEGATIVE_INFINITY } as const;
 
 /**
  * Whether the nodes say what becomes of a call that a swap contract makes, which is how a claim of a token is tried without its secret
@@ -23,6 +24,8 @@ const NOT_TRIED = { obstacle: undefined, untilMs: 0 } as const;
  */
 export class ClaimTrials {
   readonly #deps: ClaimTrialsDeps;
+  /** Of pauses: a wall clock that is set back makes none longer. */
+  readonly #steadyMs: () => number;
   readonly #trials = new Map<EvmAddress, Trial>();
   readonly #closing = new AbortController();
   #work: Promise<void> | null = null;
@@ -30,6 +33,7 @@ export class ClaimTrials {
 
   constructor(deps: ClaimTrialsDeps) {
     this.#deps = deps;
+    this.#steadyMs = steadyTime(deps.clock);
   }
 
   /** From now on it is asked again and again. */
@@ -44,9 +48,10 @@ export class ClaimTrials {
   }
 
   start(): void {
-    const { chain, clock, log } = this.#deps;
+    const { chain, log } = this.#deps;
     this.#stop ??= chain.onChange(() => {
-      const due = [...this.#trials.values()].filter(({ untilMs }) => clock.nowMs() >= untilMs);
+      const nowMs = this.#steadyMs();
+      const due = [...this.#trials.values()].filter(({ untilMs }) => nowMs >= untilMs);
       if (this.#work !== null || this.#closing.signal.aborted || due.length === 0 || chain.status().state !== "ready") return;
       this.#work = this.#lookAll(due, this.#closing.signal)
         .catch((error: unknown) => {
@@ -75,9 +80,7 @@ export class ClaimTrials {
 
   /** The same as `obstacle`, asked now: money is about to move. */
   async check(contract: EvmAddress, signal: AbortSignal): Promise<string | null> {
-    const trial = this.#trialOf(contract);
-    await this.#lookAll([trial], signal);
-    return trial.obstacle ?? null;
+    return withParents([signal, this.#closing.signal], (s) => this.#look(this.#trialOf(contract), s));
   }
 
   #trialOf(contract: EvmAddress): Trial {
@@ -91,14 +94,21 @@ export class ClaimTrials {
     for (const trial of trials) await withParents(parents, (s) => this.#look(trial, s));
   }
 
-  async #look(trial: Trial, signal: AbortSignal): Promise<void> {
-    const { chain, clock, log, platform } = this.#deps;
+  /** @returns what is in the way at this moment; of trades it is where that lasts */
+  async #look(trial: Trial, signal: AbortSignal): Promise<string | null> {
+    const { chain, log, platform } = this.#deps;
     const { contract, obstacle: before } = trial;
     const tried = await chain.estimateGas({ from: contract, to: contract, value: 0n, data: paymentsCall(NO_PAYMENT) }, signal);
     const fault = tried.ok || tried.error.kind === "Reverted" ? null : tried.error;
-    trial.obstacle = fault && `${unknownText(contract)}: ${fault.message.replace(/\.$/, "")}; ${neededText(platform)}`;
-    trial.untilMs = clock.nowMs() + (fault === null ? KEPT_MS : AGAIN_MS);
+    const now = fault && `${unknownText(contract)}: ${fault.message.replace(/\.$/, "")}; ${neededText(platform)}`;
+    const nowMs = this.#steadyMs();
+    trial.awaySinceMs = fault?.kind === "Unreachable" ? (trial.awaySinceMs ?? nowMs) : null;
+    // One question that a node left open would have an order wait for half a minute, longer than a taker waits.
+    const isBrief = trial.awaySinceMs !== null && nowMs - trial.awaySinceMs < AGAIN_MS;
+    if (before !== null || !isBrief) trial.obstacle = now;
+    trial.untilMs = nowMs + (fault === null ? KEPT_MS : AGAIN_MS);
     if (trial.obstacle !== (before ?? null)) log.warn("claims_tried", { coin: chain.ticker, obstacle: trial.obstacle });
+    return now;
   }
 
   async close(): Promise<void> {
