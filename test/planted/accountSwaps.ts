@@ -220,6 +220,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/swap/duties/claimAndRefund.test.ts",
   ),
   bug(
+    "the nonce of a claim that goes out through the one node that is left is filled, because it was kept before",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "  if (why === null) task.isClaimKept = false;\n",
+    "",
+    "src/app/swap/duties/claimAndRefund.test.ts",
+  ),
+  bug(
     "a marked claim stays home for ever where too few nodes are there to say whether it would be paid",
     "src/app/swap/duties/claimAndRefund.ts",
     'return claimStays({ ...claimView(task), payout: "unknown" }) && AWAY;',
@@ -420,8 +427,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim that stays home for what it would cost keeps its nonce, and other swaps wait behind it",
     "src/app/swap/duties/claimAndRefund.ts",
-    "task.isClaimKept = stays !== null;",
-    'task.isClaimKept = stays === "refused";',
+    "  task.isClaimKept = true;",
+    '  task.isClaimKept = stays === "refused";',
     "test/sim/accountNonces.test.ts",
   ),
   bug(

@@ -61,8 +61,14 @@ type Held = {
   readonly onLine?: () => void;
 };
 
-/** Why a maker's claim on an account chain that was marked and that nobody was seen to have stays home. */
-async function held({ nowSec = LIMIT, isCovered = true, chainState = "ready", ...seen }: Held): Promise<string | null> {
+/**
+ * Why a maker's claim on an account chain that was marked and that nobody was seen to have stays home, and whether its nonce goes to others; both when it was
+ * kept before.
+ */
+async function judged({ nowSec = LIMIT, isCovered = true, chainState = "ready", ...seen }: Held): Promise<{
+  readonly why: string | null;
+  readonly isGivenUp: boolean;
+}> {
   const clock = new VirtualClock();
   const output = { txid: "payment", vout: 0, block: BLOCK, spentBy: null };
   const chain = { status: () => ({ state: chainState }), tx: () => undefined, outputs: () => [output], refresh: async () => undefined };
@@ -94,6 +100,7 @@ async function held({ nowSec = LIMIT, isCovered = true, chainState = "ready", ..
     state: { ...state, forms: {}, secret: null, isSecretSeen: false },
     covered: new Set(isCovered ? ["taker"] : []),
     taken: new Set(),
+    isClaimKept: true,
     deps: { clock },
     coin: () => coin,
     nowSec: () => nowSec,
@@ -102,7 +109,7 @@ async function held({ nowSec = LIMIT, isCovered = true, chainState = "ready", ..
   };
   const asked = whyKept(task as unknown as SwapTask, new AbortController().signal);
   await clock.run({ untilMs: clock.nowMs() + 60_000 });
-  return asked;
+  return { why: await asked, isGivenUp: task.isClaimKept };
 }
 
 const OPEN = { isRefused: false, reason: "no node says" };
@@ -121,9 +128,9 @@ test.each<readonly [string, Held, RegExp | null]>([
   ["something is, and its limit is over", { isBehind: true, nowSec: LIMIT + 1 }, null],
   ["it has too little gas, and its limit is over", { lacksGas: true, nowSec: LIMIT + 1 }, /less gas than it needs/],
 ])("a maker's marked claim that nobody has: %s", async (_, state, expected) => {
-  const kept = await held(state);
-  if (expected === null) expect(kept).toBeNull();
-  else expect(kept).toMatch(expected);
+  const { why, isGivenUp } = await judged(state);
+  if (expected === null) expect([why, isGivenUp]).toEqual([null, false]);
+  else expect(why).toMatch(expected);
 });
 
 test.each<readonly [string, Held, boolean]>([
@@ -137,6 +144,6 @@ test.each<readonly [string, Held, boolean]>([
   const onLine = (): void => {
     isMoved = true;
   };
-  await held({ ...state, isBehind: true, onLine });
+  await judged({ ...state, isBehind: true, onLine });
   expect(isMoved).toBe(expected);
 });

@@ -87,6 +87,13 @@ const SHORT =
  * and the claim is made anew where it has too little gas.
  */
 export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  const why = await whyStays(task, signal);
+  // Nor does its nonce go to anything else when it goes, also where it was kept before.
+  if (why === null) task.isClaimKept = false;
+  return why;
+}
+
+async function whyStays(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   if (await isClaimInVainNow(task, signal)) return KEPT;
   const coin = task.coin("taker");
   if (!isUnseen(task) || coin.relayPolicy !== "nonce") return null;
@@ -100,8 +107,8 @@ export async function whyKept(task: SwapTask, signal: AbortSignal): Promise<stri
   // What is stuck before it is moved out of the way of what only that keeps here.
   const slow = view.isEarly && claimStays(view) === null ? whyNotSoon(task) : null;
   const stays = claimStays({ ...view, isSlow: slow !== null, isShort: isShort(task) });
-  task.isClaimKept = stays !== null;
   if (stays === null) return null;
+  task.isClaimKept = true;
   const said = asked?.reason ?? null;
   return { returnable: KEPT, gone: KEPT, unseen: UNREAD, refused: said, unsaid: said, slow, short: SHORT }[stays];
 }
