@@ -10,7 +10,7 @@ import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { seededRng } from "../adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
-import type { ElectrumServers } from "../app/coin/utxoOpener.ts";
+import type { ElectrumServers, OpenedChain } from "../app/coin/utxoOpener.ts";
 import { coinEntryToChainParams } from "../chain/chainParams.ts";
 import { ChainDaemon } from "../chain/daemon.ts";
 import { ElectrumListener } from "../chain/electrum/electrumListener.ts";
@@ -21,10 +21,26 @@ import { utxoKind } from "../core/coin/utxoKind.ts";
 import { openElectrum } from "./openElectrum.ts";
 
 const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, protocol: { type: "UTXO" } };
+/** Of what its miners take for the least. */
+const DEAR = { ...SEGWIT_COIN, mm2: 1, protocol: { type: "UTXO" }, txfee: 40_000_000 };
 const at = (...urls: readonly string[]): ElectrumServers => ({
   servers: urls.map((url) => ({ url, protocol: "TCP", anyCertificate: false, timeoutSec: undefined })),
   ...{ minConnected: undefined, maxConnected: undefined },
 });
+
+/** Waits until the chain is in a state. */
+const stateOf =
+  (chain: OpenedChain) =>
+  (state: string): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (chain.status().state !== state) return;
+        off();
+        resolve();
+      };
+      const off = chain.onChange(look);
+      queueMicrotask(look);
+    });
 
 test("an open chain goes on with other servers, and with those it had where the others cannot be servers", async () => {
   const entry = parseCoinEntry(DOC);
@@ -68,16 +84,7 @@ test("a server whose certificate changed is used again once the new one is named
   const opened = await openElectrum(entry.value, kind.value, servers({}), deps);
   if (!opened.ok) return expect.fail(opened.error.kind);
   const chain = opened.value;
-  const becomes = (state: string): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        if (chain.status().state !== state) return;
-        off();
-        resolve();
-      };
-      const off = chain.onChange(look);
-      queueMicrotask(look);
-    });
+  const becomes = stateOf(chain);
   await becomes("unreachable");
   const [, acceptCertificate] = /"accept_certificate": "([0-9a-f]{64})"/.exec(chain.status().error ?? "") ?? [];
   expect(acceptCertificate).toBe(new X509Certificate(cert).fingerprint256.replaceAll(":", "").toLowerCase());
@@ -110,4 +117,27 @@ test.each([
   };
   const opened = await openElectrum(entry.value, kind.value, at("127.0.0.1:1"), deps);
   expect(opened).toMatchObject({ ok: false, error: { kind: "BadServers", reason: expect.stringMatching(said) } });
+});
+
+test.each<readonly [bigint | null, number, string]>([
+  [80_000_000n, 0.8, "as much as twice the rate of its entry in the coins file"],
+  [null, 0.81, "more than that"],
+])("servers are believed a relay minimum of %s of a coin whose miners ask 0.4 coins: %s is %s", async (expected, rate) => {
+  const params = coinEntryToChainParams(DEAR);
+  const entry = parseCoinEntry(DEAR);
+  const kind = entry.ok ? utxoKind(entry.value) : null;
+  if (!params.ok || !entry.ok || !kind?.ok) return expect.fail("not a coin");
+  const clock = createSystemClock();
+  const server = new ElectrumServer(new ChainDaemon(new EmbeddedChain({ params: params.value, clock, rng: seededRng(1) }), clock), clock);
+  server.faults.add({ kind: "false_fee", rate });
+  const listener = new ElectrumListener(server, { port: 0 });
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
+  const deps = { clock, rng: seededRng(2), log: quietLog, db, credit: new ServerCredit(), store: openChainStore(db, entry.value.ticker) };
+  const opened = await openElectrum(entry.value, kind.value, at(`127.0.0.1:${await listener.listen()}`), deps);
+  if (!opened.ok) return expect.fail(opened.error.kind);
+  await stateOf(opened.value)("ready");
+  expect(opened.value.relayFeePerKb()).toBe(expected);
+  await opened.value.close();
+  await listener.close();
+  server.close();
 });

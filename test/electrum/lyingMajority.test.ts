@@ -104,6 +104,16 @@ describe("two servers of three, who lie together against what one proves", () =>
     expect(w.blocks().map(({ hash }) => hash)).toContain(chain.status().tip?.hash);
   });
 
+  test("name a relay minimum that no daemon would take: nobody pays it", async () => {
+    const { w, chain } = await begin();
+    lie(w, { kind: "false_fee", rate: 200 });
+    const { relayFeePerKb } = chain;
+    await looks(w, chain);
+    await w.pass(600_000);
+    await looks(w, chain);
+    expect(relayFeePerKb()).toBe(1_000n);
+  });
+
   test("show a shorter chain of their own where blocks are dear: what has more work is followed, and nothing is taken back", async () => {
     const { w, chain } = await begin({ costlyWork: 1n });
     const other = new EmbeddedChain({ params: w.chain.params, clock: w.clock, rng: seededRng(1) });

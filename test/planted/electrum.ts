@@ -1348,6 +1348,21 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/feeRates.test.ts`,
   ),
   bug(
+    "what servers call the least that is relayed is paid, however much it is",
+    `${AT}/feeRates.ts`,
+    "said !== null && said > this.#mostRelayPerKb ? null : said",
+    "said",
+    `${AT}/feeRates.test.ts`,
+    MAJORITY_TEST,
+  ),
+  bug(
+    "a coin whose miners ask for much is not used through servers",
+    "src/main/openElectrum.ts",
+    'feePolicy.kind === "fixed" ? max(ABSURD_PER_KB, 2n * feePolicy.rate.perKb) : ABSURD_PER_KB',
+    'feePolicy.kind === "fixed" ? ABSURD_PER_KB : ABSURD_PER_KB',
+    "src/main/openElectrum.test.ts",
+  ),
+  bug(
     "a fee that most servers know nothing of counts",
     `${AT}/feeRates.ts`,
     "if (words.length < majorityOf(servers)) return null;",

@@ -26,6 +26,8 @@ export type ElectrumOptions = {
   readonly headersPerLook?: number;
   /** Decimals of the coin in the servers' JSON. Default 8. */
   readonly decimals?: number;
+  /** What servers name as the least that is relayed counts up to this, base units per 1000 bytes. Default: what daemons take for no mistake. */
+  readonly mostRelayPerKb?: bigint;
   /** Ask for a block's coinbase at once to learn what it pays. Default false. */
   readonly readsReward?: boolean;
 };

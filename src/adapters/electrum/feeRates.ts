@@ -32,12 +32,15 @@ function rateOfHistogram(steps: readonly (readonly [number, number])[], targetBl
 /** What the servers say of fees: the middle of their words. */
 export class FeeRates {
   readonly #decimals: number;
+  readonly #mostRelayPerKb: bigint;
   #relayFee: bigint | null = null;
   #askedAtMs: number | null = null;
   #askAgainMs = ASK_AGAIN_MS;
 
-  constructor(decimals: number) {
+  /** @param mostRelayPerKb a relay floor above it is none: all that is sent pays the floor, and who lies of fees lies of it, too; base units */
+  constructor(decimals: number, mostRelayPerKb: bigint) {
     this.#decimals = decimals;
+    this.#mostRelayPerKb = mostRelayPerKb;
   }
 
   get relayFee(): bigint | null {
@@ -58,7 +61,8 @@ export class FeeRates {
   /** @returns whether a read answer changed */
   async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
     if (this.#askedAtMs !== null && Math.abs(nowMs - this.#askedAtMs) < this.#askAgainMs) return false;
-    const fee = await this.#middle(servers, "blockchain.relayfee", []);
+    const said = await this.#middle(servers, "blockchain.relayfee", []);
+    const fee = said !== null && said > this.#mostRelayPerKb ? null : said;
     this.#askedAtMs = nowMs;
     this.#askAgainMs = fee === null ? ASK_AGAIN_MS : RELAY_FEE_MAX_AGE_MS;
     if (fee === null || fee === this.#relayFee) return false;
