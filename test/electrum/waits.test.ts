@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
@@ -66,6 +66,77 @@ test("servers that were all away for an hour are tried every half minute: a swap
   w.down.set(false);
   await w.pass(35_000);
   expect(chain.status().state).toBe("ready");
+});
+
+describe("servers that take a connection and say nothing", () => {
+  const TIMEOUT_MS = 10_000;
+  /** The first `silent` of so many servers say nothing. */
+  async function beginBehind(silent: number, count: number, maxConnected?: number, voters: readonly string[] = []) {
+    const w = await startElectrumChain(SEGWIT_COIN, count);
+    cleanup.push(() => w.close());
+    w.voters.push(...voters);
+    for (const { faults } of w.servers.slice(0, silent)) faults.add({ kind: "stall" });
+    const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+    const options = { timeoutMs: TIMEOUT_MS, ...(maxConnected === undefined ? {} : { maxConnected }) };
+    const chain = await w.openElectrum(store, options);
+    cleanup.push(() => chain.close());
+    return { w, chain };
+  }
+
+  test.each<readonly [number, number, number | undefined, number]>([
+    [4, 5, 1, 12_000],
+    [24, 27, undefined, 15_000],
+  ])("%s of %s, named first, with at most %s connected: the coin is there within the time an activation has", async (...args) => {
+    const [silent, count, most, withinMs] = args;
+    const { w, chain } = await beginBehind(silent, count, most);
+    await w.pass(withinMs);
+    expect(chain.status().state).toBe("ready");
+    expect(states(chain).filter((state) => state === "connected")).toHaveLength(count - silent);
+  });
+
+  test("who answers when its place is taken is let go, and so is another port of a host that is there", async () => {
+    const { w, chain } = await beginBehind(2, 4, 2, ["one.example", "two.example", "one.example", "three.example"]);
+    await w.pass(4_000);
+    expect(states(chain)).toEqual(["connecting", "connecting", "connected", "connected"]);
+    for (const { faults } of w.servers) faults.clear();
+    await w.pass(TIMEOUT_MS);
+    expect(states(chain)).toEqual(["idle", "idle", "connected", "connected"]);
+    w.servers[3]?.faults.add({ kind: "refuse" });
+    await w.pass(3_000);
+    expect(states(chain)).toEqual(["idle", "connected", "connected", "away"]);
+    w.servers[1]?.faults.add({ kind: "refuse" });
+    w.servers[0]?.faults.add({ kind: "stall" });
+    w.servers[2]?.faults.add({ kind: "refuse" });
+    await w.pass(3_000);
+    w.servers[2]?.faults.clear();
+    await w.pass(4_000);
+    expect(states(chain)).toEqual(["connecting", "away", "connected", "away"]);
+    w.servers[0]?.faults.clear();
+    await w.pass(1_000);
+    expect(states(chain)).toEqual(["idle", "away", "connected", "away"]);
+  });
+});
+
+test("who lied at one port is not heard at another that greets late", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 4);
+  cleanup.push(() => w.close());
+  w.voters.push("one.example", "one.example", "two.example", "three.example");
+  w.servers[0]?.faults.add({ kind: "stall" });
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 600_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.pay(scriptNumber(1), 200_000_000n);
+  w.servers[1]?.faults.add({ kind: "false_branch" });
+  w.mine();
+  for (let i = 0; i < 12; i++) {
+    void chain.refresh().catch(() => undefined);
+    await w.pass(5_000);
+  }
+  expect(states(chain)).toEqual(["connecting", "dropped", "connected", "connected"]);
+  w.servers[0]?.faults.clear();
+  await w.pass(1_000);
+  expect(states(chain)).toEqual(["idle", "dropped", "connected", "connected"]);
 });
 
 test("a connection that died without a word is noticed within a minute or so though nobody asks anything, and a live one is pinged rarely", async () => {

@@ -157,8 +157,11 @@ export class RemoteServer {
     };
   }
 
-  /** Connects and greets: version, first block, tip. Ends in `connected`, `away` or `dropped`; rejects with `Aborted` when closed. */
-  async connect(): Promise<void> {
+  /**
+   * Connects and greets: version, first block, tip. Ends in `connected`, `away` or `dropped`; rejects with `Aborted` when closed.
+   * @param isWanted asked once it has greeted: whether it is still needed; else it ends in `idle`
+   */
+  async connect(isWanted: () => boolean = () => true): Promise<void> {
     const { endpoint, clock, closed, timeoutMs } = this.#deps;
     this.#state = "connecting";
     this.#unknown.clear();
@@ -175,7 +178,10 @@ export class RemoteServer {
     try {
       const opened = await withDeadline(clock, timeoutMs, closed, (signal) => connection.open(endpoint.open, signal));
       if (!opened.ok) connection.end(opened.error.why);
-      else if ((await this.#greet()) && (await withDeadline(clock, timeoutMs, closed, () => connection.keep()))) this.#arrived();
+      else if ((await this.#greet()) && (await withDeadline(clock, timeoutMs, closed, () => connection.keep()))) {
+        if (isWanted()) this.#arrived();
+        else this.release();
+      }
     } catch (cause) {
       if (!(cause instanceof Aborted)) throw cause;
       if (closed.aborted) {

@@ -14,6 +14,11 @@ export type ServerPoolDeps = {
 
 /** How long a look waits for servers that are still connecting while others are there, ms. */
 const GATHER_MS = 3_000;
+/**
+ * How long a server that is connecting holds its place, ms; then others are tried beside it, and who comes first stays. An activation has 20 s, and a
+ * server that takes a connection and says nothing has ten: two of those would keep all others from being tried.
+ */
+const PLACE_MS = 2_000;
 
 /** So many quick servers are enough to leave out the slow ones, if they are most of the connected. */
 const ENOUGH_QUICK = 2;
@@ -29,6 +34,8 @@ export const witnessesOf = (count: number): number => (count > 1 ? 2 : 1);
 export class ServerPool {
   readonly #deps: ServerPoolDeps;
   readonly #connecting = new Map<RemoteServer, { readonly sinceMs: number; readonly cancel: () => void }>();
+  /** Of these, those that hold no place any more. */
+  readonly #late = new Set<RemoteServer>();
   #cancelWake: () => void = () => undefined;
   #wideUntilMs = 0;
 
@@ -80,22 +87,23 @@ export class ServerPool {
 
   /** Connects who is missing. Called after every change; cheap. */
   tend(): void {
-    const { servers, maxConnected, closed, clock, onGathered } = this.#deps;
+    const { servers, minConnected, maxConnected, closed, clock, onGathered } = this.#deps;
     if (closed.aborted) return;
-    const { minConnected } = this.#deps;
-    const taken = servers.filter((s) => s.restUntilMs(false) === null).length;
-    const isNeeded = taken < minConnected;
+    const holders = this.#holders();
+    const isNeeded = holders.length < minConnected;
     const rests = servers.flatMap((server) => {
       const untilMs = server.restUntilMs(isNeeded);
       return untilMs === null ? [] : [{ server, untilMs }];
     });
     const nowMs = clock.nowMs();
     const rested = rests.filter(({ untilMs }) => untilMs <= nowMs).sort((a, b) => a.server.cost - b.server.cost);
-    const chosen = this.#oneOfEach(rested.map(({ server }) => server)).slice(0, Math.max(0, maxConnected - taken));
+    const voices = new Set(holders.map(({ voter }) => voter));
+    const isNew = ({ voter }: RemoteServer): boolean => !this.#isSilenced(voter, isNeeded) && voices.size < voices.add(voter).size;
+    const chosen = rested.flatMap(({ server }) => (isNew(server) ? [server] : [])).slice(0, Math.max(0, maxConnected - holders.length));
     for (const server of chosen) this.#connect(server);
     this.#cancelWake();
     const later = rests.map(({ untilMs }) => untilMs).filter((untilMs) => untilMs > nowMs);
-    if (taken + chosen.length >= maxConnected || later.length === 0) return;
+    if (holders.length + chosen.length >= maxConnected || later.length === 0) return;
     const nextMs = Math.min(...later);
     this.#cancelWake = clock.after(nextMs - nowMs, () => {
       this.tend();
@@ -103,28 +111,53 @@ export class ServerPool {
     });
   }
 
-  /** One of each voter that has no other one connected and was not found to lie lately: who lies at one port does not come back at another. */
-  #oneOfEach(rested: readonly RemoteServer[]): readonly RemoteServer[] {
-    const taken = new Set(this.#deps.servers.filter((s) => s.restUntilMs(false) === null).map((s) => s.voter));
-    const resting = this.#deps.servers.filter((s) => s.state === "dropped" && !rested.includes(s)).map((s) => s.voter);
-    return rested.filter(({ voter }) => !resting.includes(voter) && taken.size < taken.add(voter).size);
+  /** Those that are connected, or were begun to be so lately. */
+  #holders(): readonly RemoteServer[] {
+    return this.#deps.servers.filter((s) => s.restUntilMs(false) === null && !this.#late.has(s));
+  }
+
+  /** Whether a voter was found to lie lately: who lies at one port does not come back at another. */
+  #isSilenced(voter: string, isNeeded: boolean): boolean {
+    const nowMs = this.#deps.clock.nowMs();
+    return this.#deps.servers.some((s) => s.voter === voter && s.state === "dropped" && (s.restUntilMs(isNeeded) ?? nowMs) > nowMs);
+  }
+
+  /** Whether there is room for one that has greeted: others may have taken its place, or speak for its host or have lied for it meanwhile. */
+  #isWanted(server: RemoteServer): boolean {
+    const { minConnected, maxConnected } = this.#deps;
+    const connected = this.connected();
+    const isNeeded = this.#holders().filter((s) => s !== server).length < minConnected;
+    const { voter } = server;
+    return connected.length < maxConnected && connected.every((s) => s.voter !== voter) && !this.#isSilenced(voter, isNeeded);
   }
 
   #connect(server: RemoteServer): void {
     const { clock, onGathered, closed } = this.#deps;
-    this.#connecting.set(server, { sinceMs: clock.nowMs(), cancel: clock.after(GATHER_MS, onGathered) });
-    server.connect().then(
-      () => this.#connected(server),
-      (cause: unknown) => {
-        this.#settled(server);
-        if (!(cause instanceof Aborted) || !closed.aborted) throw cause;
-      },
-    );
+    const timers = [clock.after(PLACE_MS, () => this.#outwaited(server)), clock.after(GATHER_MS, onGathered)];
+    const cancel = (): void => {
+      for (const stop of timers) stop();
+    };
+    this.#connecting.set(server, { sinceMs: clock.nowMs(), cancel });
+    server
+      .connect(() => this.#isWanted(server))
+      .then(
+        () => this.#connected(server),
+        (cause: unknown) => {
+          this.#settled(server);
+          if (!(cause instanceof Aborted) || !closed.aborted) throw cause;
+        },
+      );
+  }
+
+  #outwaited(server: RemoteServer): void {
+    this.#late.add(server);
+    this.tend();
   }
 
   #settled(server: RemoteServer): void {
     this.#connecting.get(server)?.cancel();
     this.#connecting.delete(server);
+    this.#late.delete(server);
   }
 
   #connected(server: RemoteServer): void {
