@@ -45,7 +45,8 @@ export type BroadcastOutcome =
   | { readonly kind: "accepted" }
   | { readonly kind: "already_known" }
   | { readonly kind: "rejected"; readonly code: number; readonly message: string }
-  | { readonly kind: "unknown"; readonly message: string };
+  /** `isUnsent`: nobody was given it, so this time it did not get out. */
+  | { readonly kind: "unknown"; readonly message: string; readonly isUnsent?: true };
 
 /** How far the reading of old or new blocks has come. */
 export type ScanProgress = {

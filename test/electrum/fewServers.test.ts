@@ -117,6 +117,17 @@ test("who wants more servers than are usually connected gets as many, or is told
   expect(chain.status().error).toContain("Only 6 Electrum servers of TST can be used, 7 are wanted");
 });
 
+test("what is sent while nobody is there is known not to be out", async () => {
+  const w = await begin(2);
+  const chain = await open(w);
+  await whileTimePasses(w, chain.refresh());
+  for (const server of w.servers) server.faults.add({ kind: "refuse" });
+  await until(w, () => chain.status().state === "unreachable");
+  const paid = w.chain.payFromFaucet(scriptNumber(2), PAID);
+  if (!paid.ok) expect.fail("not paid");
+  expect(await chain.broadcast(paid.value.raw)).toMatchObject({ kind: "unknown", isUnsent: true });
+});
+
 test("two addresses of one host are one voter, the second is used where the first is away, and neither after a lie", async () => {
   const w = await begin(4);
   w.voters.push("one.example", "one.example", "two.example", "three.example");

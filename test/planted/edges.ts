@@ -1072,8 +1072,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "who withdraws and hears nothing of it is not told that it may be out",
     "src/app/coin/withdraw.ts",
-    'if (kind !== "Transport") return sent;',
-    'if (kind !== "Rejected") return sent;',
+    "`${message}; transaction ${done.txid} may be out: look for it before you pay again`",
+    "message",
     "test/rpc/withdraw.test.ts",
   ),
   bug(

@@ -1105,6 +1105,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     FEW_TEST,
   ),
   bug(
+    "a transaction that no server was there for may be out",
+    `${AT}/broadcastTx.ts`,
+    "is connected.`, isUnsent: true }",
+    "is connected.` }",
+    FEW_TEST,
+  ),
+  bug(
     "servers that say nothing keep all others from being tried",
     `${AT}/serverPool.ts`,
     "s.restUntilMs(false) === null && !this.#late.has(s)",

@@ -160,6 +160,13 @@ export const MONEY: readonly PlantedBug[] = [
     "test/rpc/withdraw.test.ts",
   ),
   bug(
+    "the money of a withdrawal that nobody was given is gone for ten minutes",
+    "src/app/coin/withdraw.ts",
+    'if (outcome === "rejected" || outcome === "unsent") {',
+    'if (outcome === "rejected") {',
+    "test/rpc/withdraw.test.ts",
+  ),
+  bug(
     "a finished transaction is sent though swaps were promised what it spends",
     "src/app/coin/withdraw.ts",
     "if (!coin.ledger.leavesPromises(effect))",
@@ -176,8 +183,8 @@ export const MONEY: readonly PlantedBug[] = [
   bug(
     "the change of a withdrawal that was cancelled while it was sent is there to be spent",
     "src/app/coin/withdraw.ts",
-    'let outcome: BroadcastOutcome["kind"] = "unknown";',
-    'let outcome: BroadcastOutcome["kind"] = "accepted";',
+    'let outcome: BroadcastOutcome["kind"] | "unsent" = "unknown";',
+    'let outcome: BroadcastOutcome["kind"] | "unsent" = "accepted";',
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(

@@ -131,6 +131,28 @@ test("a withdrawal of which nobody knows whether it is out names its transaction
   expect((await made.flat("my_balance", { coin: "DOC" })).reply).toMatchObject({ balance: "0" });
 });
 
+test("a withdrawal that nobody was given is not out, and the money is still there", async () => {
+  const made = await node(10n * COIN);
+  const params = { coin: "DOC", to: TO, amount: "4" };
+  const { reply: signed } = await made.flat("withdraw", params);
+  const chain = made.chains.get("DOC");
+  const nobody = { kind: "unknown", message: "No Electrum server of DOC is connected.", isUnsent: true } as const;
+  if (chain) chain.outcome = nobody;
+  const balance = async (): Promise<unknown> => (await made.flat("my_balance", { coin: "DOC" })).reply.balance;
+  const error = "Transport error: No Electrum server of DOC is connected; the transaction was not sent";
+  expect(await made.flat("withdraw", { ...params, broadcast: true })).toEqual({ status: 500, reply: { error } });
+  expect(await balance()).toBe("10");
+  const send = { coin: "DOC", tx_hex: String(signed.tx_hex) };
+  expect((await made.flat("send_raw_transaction", send)).reply.error).toContain("No Electrum server of DOC is connected");
+  expect(await balance()).toBe("10");
+  if (chain) chain.outcome = { kind: "unknown", message: "The servers did not answer." };
+  await made.flat("send_raw_transaction", send);
+  if (chain) chain.outcome = nobody;
+  await made.flat("send_raw_transaction", send);
+  // Of the first time nobody knows.
+  expect(await balance()).toBe("0");
+});
+
 test("what is promised to swaps, and the fees of their transactions, is not withdrawn", async () => {
   const made = await node(10n * COIN);
   const coin = made.coin("DOC");

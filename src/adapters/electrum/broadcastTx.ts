@@ -45,7 +45,9 @@ export async function broadcastTx(
   mined: boolean,
 ): Promise<Broadcast> {
   if (servers.length === 0)
-    return broadcast(mined ? { kind: "already_known" } : { kind: "unknown", message: `No Electrum server of ${ticker} is connected.` });
+    return broadcast(
+      mined ? { kind: "already_known" } : { kind: "unknown", message: `No Electrum server of ${ticker} is connected.`, isUnsent: true },
+    );
   const hex = Buffer.from(tx.raw).toString("hex");
   const sending = servers.map(async (server): Promise<ServerAnswer<string>> => {
     const said = refused.get(server.name);

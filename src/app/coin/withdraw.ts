@@ -77,8 +77,8 @@ const SENT_HOLD_MS = 600_000;
 export type SendError =
   /** The daemon's own clear refusal. */
   | { readonly kind: "Rejected"; readonly message: string }
-  /** Whether it was sent is not known. */
-  | { readonly kind: "Transport"; readonly message: string };
+  /** Whether it was sent is not known; `isUnsent`: it was not. */
+  | { readonly kind: "Transport"; readonly message: string; readonly isUnsent?: true };
 
 export type WithdrawError =
   | { readonly kind: "NotSufficientBalance"; readonly coin: string; readonly available: Rational; readonly required: Rational }
@@ -104,7 +104,7 @@ export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result
     case "rejected":
       return err({ kind: "Rejected", message: outcome.message });
     case "unknown":
-      return err({ kind: "Transport", message: outcome.message });
+      return err({ kind: "Transport", message: outcome.message, ...(outcome.isUnsent ? { isUnsent: true } : {}) });
   }
 }
 
@@ -164,10 +164,12 @@ export async function withdraw(
   request.onSend?.();
   const sent = await sendTaken(coin, tx, done.raw, signal);
   if (sent.ok) return ok(done);
-  const { kind, message } = sent.error;
-  if (kind !== "Transport") return sent;
+  if (sent.error.kind !== "Transport") return sent;
+  const { kind, isUnsent } = sent.error;
+  const message = sent.error.message.replace(/\.$/, "");
+  if (isUnsent) return err({ kind, message: `${message}; the transaction was not sent` });
   // Whoever asked must not take it for lost and pay again.
-  return err({ kind, message: `${message.replace(/\.$/, "")}; transaction ${done.txid} may be out: look for it before you pay again` });
+  return err({ kind, message: `${message}; transaction ${done.txid} may be out: look for it before you pay again` });
 }
 
 /** What sending takes of a coin. */
@@ -192,13 +194,13 @@ export async function sendFinished(coin: SendFrom, tx: Tx, raw: Uint8Array, sign
   return sendTaken(coin, tx, raw, signal);
 }
 
-/** Takes the inputs, then sends. */
+/** Takes the inputs, which are free until then, and sends. */
 async function sendTaken(coin: SendFrom, tx: Tx, raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
   coin.ledger.lock(tx);
-  let outcome: BroadcastOutcome["kind"] = "unknown";
+  let outcome: BroadcastOutcome["kind"] | "unsent" = "unknown";
   try {
     const answer = await coin.chain.broadcast(raw, signal);
-    outcome = answer.kind;
+    outcome = answer.kind === "unknown" && answer.isUnsent ? "unsent" : answer.kind;
     return broadcastToResult(answer, txid(tx));
   } finally {
     // Also of what is cancelled while it is sent nothing is known.
@@ -206,8 +208,8 @@ async function sendTaken(coin: SendFrom, tx: Tx, raw: Uint8Array, signal: AbortS
   }
 }
 
-function settle(coin: SendFrom, tx: Tx, raw: Uint8Array, outcome: BroadcastOutcome["kind"]): void {
-  if (outcome === "rejected") {
+function settle(coin: SendFrom, tx: Tx, raw: Uint8Array, outcome: BroadcastOutcome["kind"] | "unsent"): void {
+  if (outcome === "rejected" || outcome === "unsent") {
     coin.ledger.unlock(tx);
     return;
   }
