@@ -47,12 +47,17 @@ export type SimOptions = {
   readonly relays?: number;
   /** Longest virtual time of an fsync, drawn for each; default 0. */
   readonly fsyncMs?: number;
-  /** Every chain has Electrum servers, for nodes that want them; default: none has. */
+  /** Every chain has Electrum servers, for nodes that want them; default: none has, but where `SimWorld.backend` says so. */
   readonly electrum?: boolean;
 };
 
 /** Whole nodes, chains, a relay and the network between them in one process, on one virtual clock. */
 export class SimWorld {
+  /** What nodes that are not told otherwise see UTXO coins through, in worlds that are made from now on: a daemon each, or servers they share. */
+  static backend: "daemon" | "electrum" = "daemon";
+  static get isElectrum(): boolean {
+    return SimWorld.backend === "electrum";
+  }
   readonly clock = new VirtualClock();
   readonly net: MemoryNet;
   readonly trace = new SimTrace(this.clock);
@@ -87,7 +92,8 @@ export class SimWorld {
         new SimChain(raw, { clock: this.clock, rng, verifier, initialBlocks: options.initialBlocks?.(raw) ?? 101 }),
       );
     }
-    if (options.electrum) for (const [ticker, chain] of this.chains) this.servers.set(ticker, new SimServers(chain, this.clock));
+    if (options.electrum ?? SimWorld.isElectrum)
+      for (const [ticker, chain] of this.chains) this.servers.set(ticker, new SimServers(chain, this.clock));
     for (const account of options.accountChains ?? []) {
       this.accountChains.set(account.ticker, new SimEvmChain({ ...account, clock: this.clock }));
     }
@@ -147,7 +153,8 @@ export class SimWorld {
 
   /** A node that is not started yet. */
   addNode(name: string, options: SimNodeOptions = {}): SimNode {
-    const node = new SimNode(name, this.#shared, { seeds: this.relays.map(relayAddress), ...options });
+    const electrum = SimWorld.isElectrum ? [...this.servers.keys()] : [];
+    const node = new SimNode(name, this.#shared, { seeds: this.relays.map(relayAddress), electrum, ...options });
     this.nodes.set(name, node);
     return node;
   }
