@@ -1,14 +1,15 @@
 import { toHex } from "../core/util/bytes.ts";
 import type { ChainChange, ChainTip, SeenOutput, SeenTx } from "../ports/chain.ts";
-import type {
-  ChainDelta,
-  ChainSnapshot,
-  StoredHeader,
-  StoredOutput,
-  StoredSpend,
-  StoredTx,
-  StoredWatch,
-  WatchKey,
+import {
+  type ChainDelta,
+  type ChainSnapshot,
+  type StoredHeader,
+  type StoredOutput,
+  type StoredSpend,
+  type StoredTx,
+  type StoredWatch,
+  unreadWatch,
+  type WatchKey,
 } from "../ports/chainStore.ts";
 import { MEDIAN_SPAN, medianTime } from "./medianTime.ts";
 import { outKey } from "./outKey.ts";
@@ -253,7 +254,7 @@ export class ChainIndex {
   #reset(): void {
     this.#headers = [];
     for (const map of [this.#txs, this.#outputs, this.#byScript, this.#created, this.#spent, this.#unconfirmed]) map.clear();
-    for (const w of this.watches()) this.#putWatch({ ...w, nextHeight: w.fromHeight });
+    for (const w of this.watches()) this.#putWatch(unreadWatch(w));
   }
 
   #rollback(height: number): void {

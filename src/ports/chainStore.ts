@@ -15,7 +15,12 @@ export type StoredWatch = WatchKey & {
   readonly fromHeight: number;
   /** First height still to be read for this watch; null when it is covered up to the stored tip. */
   readonly nextHeight: number | null;
+  /** It was covered by what servers told, which counts on for blocks that cannot be read again now. Means nothing once it is covered. */
+  readonly wasTold?: boolean;
 };
+
+/** The same watch of which nothing is known. */
+export const unreadWatch = ({ kind, key, fromHeight }: StoredWatch): StoredWatch => ({ kind, key, fromHeight, nextHeight: fromHeight });
 
 export type StoredTx = {
   readonly txid: string;

@@ -2849,8 +2849,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a daemon does not read again what servers told of blocks before it",
     "src/adapters/utxoRpc/toldBlocks.ts",
-    "nextHeight: from(w) })) });",
-    "nextHeight: null })) });",
+    "nextHeight: from(w), wasTold: true })) });",
+    "nextHeight: null, wasTold: true })) });",
     TO_DAEMON_TEST,
   ),
   bug(
@@ -2863,9 +2863,24 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a swap stands still because a daemon has pruned away what servers told of",
     "src/adapters/utxoRpc/toldBlocks.ts",
-    "watches.filter(isAgain)",
-    "watches.filter((w) => w.nextHeight === null && isAgain(w))",
+    "watches.filter((w) => w.wasTold === true)",
+    "watches.filter((w) => w.nextHeight === null)",
     DAEMON_CHAIN_TEST,
+  ),
+  bug(
+    "a swap stands still because a node was started again before it knew that a daemon has pruned away what servers told of",
+    "src/adapters/sqlite/chainStoreStatements.ts",
+    "w.wasTold && w.nextHeight !== null ? 1 : 0",
+    "w.wasTold && w.nextHeight === null ? 1 : 0",
+    DAEMON_CHAIN_TEST,
+    "src/adapters/sqlite/chainStore.test.ts",
+  ),
+  bug(
+    "what servers told counts on for an index that was forgotten and is read anew",
+    "src/adapters/sqlite/chainStoreStatements.ts",
+    "SET next_height = from_height, was_told = 0 WHERE",
+    "SET next_height = from_height WHERE",
+    "src/adapters/sqlite/chainStore.test.ts",
   ),
   bug(
     "what is watched anew keeps what servers told in a mempool for ever",

@@ -83,6 +83,20 @@ test("a reset keeps the watches and starts each again", async () => {
   });
 });
 
+test("what was told of a watch counts while it is read again, and not once it is covered or starts again", async () => {
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "AAA");
+  const watch = { kind: "script", key: "a901", fromHeight: 1 } as const;
+  const stored = async (delta: ChainDelta) => {
+    await store.commit(delta);
+    return (await store.load()).watches;
+  };
+  const again = { ...watch, nextHeight: 3, wasTold: true };
+  expect(await stored({ watches: [again] })).toEqual([again]);
+  expect(await stored({ reset: true })).toEqual([{ ...watch, nextHeight: 1 }]);
+  await stored({ watches: [again] });
+  expect(await stored({ watches: [{ ...again, nextHeight: null }] })).toEqual([{ ...watch, nextHeight: null }]);
+});
+
 test("what is no longer watched goes with what nothing else holds, and nothing else goes", async () => {
   const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
   const store = openChainStore(db, "AAA");

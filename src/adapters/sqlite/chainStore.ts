@@ -56,6 +56,11 @@ export const CHAIN_SCHEMA: ComponentSchema = {
         `INSERT INTO chain_told (ticker) SELECT DISTINCT ticker FROM chain_watch`,
       ],
     },
+    {
+      version: 3,
+      name: "what is read again that servers told",
+      sql: [`ALTER TABLE chain_watch ADD COLUMN was_told INTEGER NOT NULL DEFAULT 0`],
+    },
   ],
 };
 
@@ -112,7 +117,8 @@ const rowToHeader = (row: SqlRow): StoredHeader => ({
 function rowToWatch(row: SqlRow): StoredWatch {
   const kind = text(row, "kind");
   if (kind !== "script" && kind !== "tx") throw new Error(`chain store: unknown kind of watch ${kind}`);
-  return { kind, key: text(row, "key"), fromHeight: int(row, "from_height"), nextHeight: intOrNull(row, "next_height") };
+  const watch = { kind, key: text(row, "key"), fromHeight: int(row, "from_height"), nextHeight: intOrNull(row, "next_height") } as const;
+  return int(row, "was_told") === 0 ? watch : { ...watch, wasTold: true };
 }
 
 /** The first block of a coin's chain, by which it is told from others; null: it was not seen yet. */
@@ -138,7 +144,13 @@ async function readAll<T>(db: SqlDatabase, ticker: string, sql: string, order: r
 
 /** What is watched of one coin. */
 export const loadWatches = (db: SqlDatabase, ticker: string): Promise<StoredWatch[]> =>
-  readAll(db, ticker, "SELECT kind, key, from_height, next_height FROM chain_watch WHERE ticker = ?", ["kind", "key"], rowToWatch);
+  readAll(
+    db,
+    ticker,
+    "SELECT kind, key, from_height, next_height, was_told FROM chain_watch WHERE ticker = ?",
+    ["kind", "key"],
+    rowToWatch,
+  );
 
 /** The index of one coin in the node's database. Tables: `CHAIN_SCHEMA`, shared by all coins, rows apart by ticker. */
 export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {

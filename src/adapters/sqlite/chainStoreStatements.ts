@@ -7,7 +7,7 @@ const TABLES_OF_FACTS = ["chain_header", "chain_tx", "chain_output", "chain_spen
 function resetStatements(ticker: string): SqlStatement[] {
   return [
     ...TABLES_OF_FACTS.map((table) => ({ sql: `DELETE FROM ${table} WHERE ticker = ?`, params: [ticker] })),
-    { sql: "UPDATE chain_watch SET next_height = from_height WHERE ticker = ?", params: [ticker] },
+    { sql: "UPDATE chain_watch SET next_height = from_height, was_told = 0 WHERE ticker = ?", params: [ticker] },
   ];
 }
 
@@ -91,8 +91,8 @@ export function deltaToStatements(ticker: string, delta: ChainDelta): SqlStateme
     });
   for (const w of delta.watches ?? [])
     batch.push({
-      sql: "INSERT OR REPLACE INTO chain_watch (ticker, kind, key, from_height, next_height) VALUES (?, ?, ?, ?, ?)",
-      params: [ticker, w.kind, w.key, w.fromHeight, w.nextHeight],
+      sql: "INSERT OR REPLACE INTO chain_watch (ticker, kind, key, from_height, next_height, was_told) VALUES (?, ?, ?, ?, ?, ?)",
+      params: [ticker, w.kind, w.key, w.fromHeight, w.nextHeight, w.wasTold && w.nextHeight !== null ? 1 : 0],
     });
   for (const key of delta.unwatch ?? []) batch.push(...unwatchStatements(ticker, key));
   if (delta.isTold !== undefined)

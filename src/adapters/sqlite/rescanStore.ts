@@ -1,4 +1,4 @@
-import type { ChainDelta, ChainSnapshot, ChainStore } from "../../ports/chainStore.ts";
+import { type ChainDelta, type ChainSnapshot, type ChainStore, unreadWatch } from "../../ports/chainStore.ts";
 import type { SqlDatabase, SqlStatement } from "../../ports/sql.ts";
 import { loadWatches, openChainStore } from "./chainStore.ts";
 import { deltaToStatements } from "./chainStoreStatements.ts";
@@ -29,7 +29,7 @@ export function openRescanStore(db: SqlDatabase, ticker: string): ChainStore {
   return {
     async load(): Promise<ChainSnapshot> {
       if (waiting === null) return store.load();
-      const watches = (await loadWatches(db, ticker)).map((watch) => ({ ...watch, nextHeight: watch.fromHeight }));
+      const watches = (await loadWatches(db, ticker)).map(unreadWatch);
       return { genesis: null, isTold: false, headers: [], watches, txs: [], outputs: [], spends: [] };
     },
     async setGenesis(hash): Promise<void> {

@@ -20,8 +20,6 @@ export class ToldBlocks {
   readonly #ctx: SyncContext;
   /** What was watched when the daemon took over. Null until then. */
   #watched: ReadonlySet<string> | null = null;
-  /** Of that what is read again, for it was covered by then. */
-  #again: ReadonlySet<string> = new Set();
   /** Height of the last block that was told. */
   #tip = 0;
 
@@ -38,8 +36,7 @@ export class ToldBlocks {
     const from = ({ fromHeight }: StoredWatch): number => Math.max(fromHeight, this.#tip - (fromHeight === 0 ? FEW_BACK : back));
     const watches = index.watches();
     const covered = watches.filter(({ nextHeight }) => nextHeight === null);
-    await commit({ watches: covered.map((w) => ({ ...w, nextHeight: from(w) })) });
-    this.#again = new Set(covered.map(idOf));
+    await commit({ watches: covered.map((w) => ({ ...w, nextHeight: from(w), wasTold: true })) });
     this.#watched = new Set(watches.map(idOf));
   }
 
@@ -57,8 +54,7 @@ export class ToldBlocks {
    * @returns those of the watches that were never covered, and cannot be without it
    */
   async withoutBlock(height: number, watches: readonly StoredWatch[]): Promise<readonly StoredWatch[]> {
-    const isAgain = (w: StoredWatch): boolean => this.#again.has(idOf(w));
-    const again = watches.filter(isAgain);
+    const again = watches.filter((w) => w.wasTold === true);
     const next = this.#tip - FEW_BACK;
     if (again.length > 0) await this.#ctx.commit({ watches: again.map((w) => ({ ...w, nextHeight: next > height ? next : null })) });
     return watches.filter((w) => !again.includes(w));

@@ -277,6 +277,29 @@ test("what servers told of blocks that the daemon has pruned away counts on, and
   await chain.close();
 });
 
+test("what was to be read again and is pruned away counts on, too, where the node stops before the daemon has answered", async () => {
+  const h = startScriptedChain(150);
+  const db = memory();
+  const contract = scriptNumber(1);
+  const paid = h.pay(contract, 5_000n);
+  h.mine(150);
+  const told = await open(h, {}, db);
+  await told.watchScript(contract, 120);
+  await told.close();
+  await openChainStore(db, "TST").commit({ isTold: true });
+  h.daemon.prunedBelow = 190;
+  h.rpc.down = true;
+  const away = await open(h, {}, db);
+  await h.clock.advance(1_000);
+  await away.close();
+  h.rpc.down = false;
+  const chain = await open(h, {}, db);
+  await whileTimePasses(h, chain.watchScript(contract, 120), 65_000);
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  expect(chain.outputs(contract).map((o) => [o.txid, o.block?.height])).toEqual([[paid, 151]]);
+  await chain.close();
+});
+
 test("what is watched since a daemon took over, and waits for old blocks, keeps nothing from counting as gone that was told and no mempool holds", async () => {
   const h = startScriptedChain(60);
   const db = memory();

@@ -72,7 +72,7 @@ async function makeTemplate(): Promise<Made[]> {
   if (!orders) throw new Error("bad vector");
   await createOrderStore(db).apply([{ change: "put", order: { uuid: orders[1] ?? "", kind: "Maker", record: orders[2] ?? "" } }]);
   await db.write([
-    { sql: "INSERT INTO chain_watch VALUES ('AAA', 'script', '76a9', 7, 90)" },
+    { sql: "INSERT INTO chain_watch VALUES ('AAA', 'script', '76a9', 7, 90, 1)" },
     { sql: "INSERT INTO chain_meta VALUES ('AAA', '00')" },
   ]);
   await createSwapViews(db, "test").keep(
@@ -351,7 +351,9 @@ test("an order that cannot be read is put aside with its text, and what is made 
   ]);
   expect(db.prepare("SELECT * FROM chain_meta").all()).toEqual([]);
   expect(db.prepare("SELECT * FROM swap_views").all()).toEqual([]);
-  expect(db.prepare("SELECT from_height, next_height FROM chain_watch").all()).toEqual([{ from_height: 7, next_height: 7 }]);
+  expect(db.prepare("SELECT from_height, next_height, was_told FROM chain_watch").all()).toEqual([
+    { from_height: 7, next_height: 7, was_told: 0 },
+  ]);
   db.close();
 });
 

@@ -12,6 +12,9 @@ import { addFromPages, copyTable, putAside, store, type TableReport } from "./re
 
 /** What the node finds on the chains again when the coins are enabled, and what it makes anew from the swaps' logs. */
 const DERIVED_TABLES = ["chain_meta", "chain_header", "chain_tx", "chain_output", "chain_spend", "chain_told", "swap_views"];
+/** What later versions know of a watch is as for a new one. */
+const UNREAD_WATCHES = `INSERT OR REPLACE INTO chain_watch (ticker, kind, key, from_height, next_height)
+  SELECT ticker, kind, key, from_height, from_height FROM chain_watch`;
 /** Tables that belong to the new file itself. */
 const OWN_TABLES = ["schema_migrations", "store_mark"];
 
@@ -107,7 +110,7 @@ function rebuild(path: string, partial: string, schema: readonly ComponentSchema
     const lost = tables.flatMap((t) => (t.stopped === null ? [] : [`table ${t.table} could not be read to its end: ${t.stopped}`]));
     if (pages !== null) addFromPages(pages, target, tables);
     else lost.push("the file is too large to be looked through page by page");
-    store(target, [{ sql: "UPDATE chain_watch SET next_height = from_height" }]);
+    store(target, [{ sql: UNREAD_WATCHES }]);
     lost.push(...dropUnreadableOrders(target, readOrder));
     const cut = settleSwaps(target, mayLackEnds(source, path, tables));
     return { tables, cut, lost };
