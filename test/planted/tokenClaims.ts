@@ -16,6 +16,22 @@ export const TOKEN_CLAIMS: readonly PlantedBug[] = [
     SILENT,
   ),
   bug(
+    "no token can be received over nodes that take what data costs from a contract, too",
+    "src/app/coin/evm/dataCost.ts",
+    'kind === "Refused" && dataBound(chain).wei > 0n;',
+    'kind === "Refused" && dataBound(chain).wei < 0n;',
+    TRIALS_TEST,
+    "src/app/coin/evm/dataFees.test.ts",
+  ),
+  bug(
+    "where data is paid for from the balance nodes that are away let a token's claim go",
+    "src/app/coin/evm/dataCost.ts",
+    'kind === "Refused" && dataBound(chain).wei > 0n;',
+    'kind !== "Reverted" && dataBound(chain).wei > 0n;',
+    TRIALS_TEST,
+    "src/app/coin/evm/dataFees.test.ts",
+  ),
+  bug(
     "a maker's claim of a token that may have left stays home for ever where nobody says whether it would be paid",
     COIN,
     ": unknown(`whether the swap contract would pay ${ticker} to this account is not known: ${why}`);",

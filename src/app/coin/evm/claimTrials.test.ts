@@ -43,6 +43,15 @@ test("a contract is asked of itself, moves nothing, and no token is asked", asyn
   expect(asked[0]?.data.length).toBe(4 + 32);
 });
 
+test("where data is paid for from the balance, nodes that refuse for want of it are in nobody's way; those that are away are", async () => {
+  answer = err({ kind: "Refused", message: "The ETH nodes refused the request: Insufficient funds for gas * price + value." });
+  expect(await trials.check(CONTRACT, signal)).toMatch(/Insufficient funds/);
+  chain.data = { gas: 21_000n, wei: 1n };
+  expect([await trials.check(CONTRACT, signal), found()]).toEqual([null, null]);
+  answer = AWAY;
+  expect(await trials.check(CONTRACT, signal)).toMatch(/Only 1 of the 2/);
+});
+
 test.each([
   ["estimate", ok(30_000n), null],
   ["say that it would fail", REVERTED, null],
