@@ -60,7 +60,7 @@ test("data check of a sound database says what is in it and changes nothing, als
   const { status, stdout } = data("check", ...below());
   if (lock.ok) lock.value.release();
   expect(status).toBe(0);
-  expect(stdout).toContain("4 swaps, 2 of them open; version account_txs 1, activations 1, chain 2");
+  expect(stdout).toContain("4 swaps, 2 of them open; version account_txs 1, activations 1, chain 3");
   expect(stdout).toContain("no damage found");
   expect(data("repair", ...below()).stdout).toContain("nothing to repair");
   expect(data("accept", "--db", path).stdout).toContain("there is nothing to accept");

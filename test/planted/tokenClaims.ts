@@ -83,8 +83,8 @@ export const TOKEN_CLAIMS: readonly PlantedBug[] = [
   bug(
     "a contract that refuses a call counts as nodes that carry none out",
     TRIALS,
-    'tried.ok || tried.error.kind === "Reverted" ? null',
-    "tried.ok ? null",
+    'tried.ok || tried.error.kind === "Reverted" || isUntriable',
+    "tried.ok || isUntriable",
     TRIALS_TEST,
   ),
   bug(
