@@ -2,7 +2,7 @@ import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
 import { paymentsCall } from "../../../core/evm/swapContract.ts";
 import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
-import { withParents } from "../../../ports/withParents.ts";
+import { ChainRounds } from "./chainRounds.ts";
 import { isUntriable } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
@@ -28,13 +28,16 @@ export class ClaimTrials {
   /** Of pauses: a wall clock that is set back makes none longer. */
   readonly #steadyMs: () => number;
   readonly #trials = new Map<EvmAddress, Trial>();
-  readonly #closing = new AbortController();
-  #work: Promise<void> | null = null;
-  #stop: (() => void) | null = null;
+  readonly #rounds: ChainRounds;
 
   constructor(deps: ClaimTrialsDeps) {
     this.#deps = deps;
     this.#steadyMs = steadyTime(deps.clock);
+    this.#rounds = new ChainRounds(deps, "claims_not_tried", () => {
+      const nowMs = this.#steadyMs();
+      const due = [...this.#trials.values()].filter(({ untilMs }) => nowMs >= untilMs);
+      return due.length === 0 ? null : (signal) => this.#lookAll(due, signal);
+    });
   }
 
   /** From now on it is asked again and again. */
@@ -49,19 +52,7 @@ export class ClaimTrials {
   }
 
   start(): void {
-    const { chain, log } = this.#deps;
-    this.#stop ??= chain.onChange(() => {
-      const nowMs = this.#steadyMs();
-      const due = [...this.#trials.values()].filter(({ untilMs }) => nowMs >= untilMs);
-      if (this.#work !== null || this.#closing.signal.aborted || due.length === 0 || chain.status().state !== "ready") return;
-      this.#work = this.#lookAll(due, this.#closing.signal)
-        .catch((error: unknown) => {
-          if (!this.#closing.signal.aborted) log.error("claims_not_tried", { coin: chain.ticker, error });
-        })
-        .finally(() => {
-          this.#work = null;
-        });
-    });
+    this.#rounds.start();
   }
 
   /** Why no trade may begin that ends with a claim of a token from one of these, as last found: a sentence; null: nothing is known to be in the way. */
@@ -81,7 +72,7 @@ export class ClaimTrials {
 
   /** The same as `obstacle`, asked now: money is about to move. */
   async check(contract: EvmAddress, signal: AbortSignal): Promise<string | null> {
-    return withParents([signal, this.#closing.signal], (s) => this.#look(this.#trialOf(contract), s));
+    return this.#rounds.within(signal, (s) => this.#look(this.#trialOf(contract), s));
   }
 
   #trialOf(contract: EvmAddress): Trial {
@@ -91,8 +82,7 @@ export class ClaimTrials {
   }
 
   async #lookAll(trials: readonly Trial[], signal: AbortSignal | undefined): Promise<void> {
-    const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
-    for (const trial of trials) await withParents(parents, (s) => this.#look(trial, s));
+    for (const trial of trials) await this.#rounds.within(signal, (s) => this.#look(trial, s));
   }
 
   /** @returns what is in the way at this moment; of trades it is where that lasts */
@@ -112,10 +102,8 @@ export class ClaimTrials {
     return now;
   }
 
-  async close(): Promise<void> {
-    this.#stop?.();
-    this.#closing.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 }
 

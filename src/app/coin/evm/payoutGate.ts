@@ -1,6 +1,6 @@
 import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import type { Log } from "../../../ports/log.ts";
-import { withParents } from "../../../ports/withParents.ts";
+import { ChainRounds } from "./chainRounds.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 
@@ -13,16 +13,18 @@ export type PayoutGateDeps = Pick<EvmAccount, "chain" | "address" | "platform"> 
  */
 export class PayoutGate {
   readonly #deps: PayoutGateDeps;
-  readonly #closing = new AbortController();
   #obstacle: string | null = null;
   #hasCode = false;
   /** The nonce at which nothing was in the way. */
   #nonce: bigint | null = null;
-  #work: Promise<void> | null = null;
-  #stop: (() => void) | null = null;
+  readonly #rounds: ChainRounds;
 
   constructor(deps: PayoutGateDeps) {
     this.#deps = deps;
+    this.#rounds = new ChainRounds(deps, "payouts_not_tried", () => {
+      const nonce = deps.chain.account(deps.address)?.nonce ?? null;
+      return nonce === this.#nonce ? null : (signal) => this.look(signal);
+    });
   }
 
   /** As last asked: a sentence, or null. */
@@ -36,28 +38,16 @@ export class PayoutGate {
   }
 
   start(): void {
-    const { chain, address, log } = this.#deps;
-    this.#stop ??= chain.onChange(() => {
-      const nonce = chain.account(address)?.nonce ?? null;
-      if (this.#work !== null || this.#closing.signal.aborted || nonce === this.#nonce || chain.status().state !== "ready") return;
-      this.#work = this.look(this.#closing.signal)
-        .catch((error: unknown) => {
-          if (!this.#closing.signal.aborted) log.error("payouts_not_tried", { coin: chain.ticker, error });
-        })
-        .finally(() => {
-          this.#work = null;
-        });
-    });
+    this.#rounds.start();
   }
 
   /** Asks now. */
   async look(signal?: AbortSignal): Promise<void> {
     const { chain, address, log } = this.#deps;
     const nonce = chain.account(address)?.nonce ?? null;
-    const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const before = this.#obstacle;
     let isCodeKnown = false;
-    this.#obstacle = await withParents(parents, async (s) => {
+    this.#obstacle = await this.#rounds.within(signal, async (s) => {
       const code = await chain.hasCode(address, s);
       if (code.ok) this.#hasCode = code.value;
       isCodeKnown = code.ok;
@@ -69,9 +59,7 @@ export class PayoutGate {
     if (this.#obstacle !== before) log.warn("payouts", { coin: chain.ticker, obstacle: this.#obstacle });
   }
 
-  async close(): Promise<void> {
-    this.#stop?.();
-    this.#closing.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 }

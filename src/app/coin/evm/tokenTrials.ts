@@ -2,8 +2,8 @@ import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
 import type { TokenTrip } from "../../../ports/accountChain.ts";
 import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
-import { withParents } from "../../../ports/withParents.ts";
 import type { TokenAndContract } from "./allowanceAhead.ts";
+import { ChainRounds } from "./chainRounds.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
 /** What was found holds so long: a token may begin to take a fee. */
@@ -46,13 +46,15 @@ export class TokenTrials {
   /** A wall clock that is set back has nothing that was found count for longer. */
   readonly #steadyMs: () => number;
   readonly #trials = new Map<string, Trial>();
-  readonly #closing = new AbortController();
-  #work: Promise<void> | null = null;
-  #stop: (() => void) | null = null;
+  readonly #rounds: ChainRounds;
 
   constructor(deps: TokenTrialsDeps) {
     this.#deps = deps;
     this.#steadyMs = steadyTime(deps.clock);
+    this.#rounds = new ChainRounds(deps, "tokens_not_tried", () => {
+      const due = [...this.#trials.values()].filter((trial) => this.#isDue(trial));
+      return due.length === 0 ? null : (signal) => this.#lookAll(due, signal);
+    });
   }
 
   /** From now on these are tried again and again; what was found when the token was enabled before counts no more. */
@@ -66,18 +68,7 @@ export class TokenTrials {
   }
 
   start(): void {
-    const { chain, log } = this.#deps;
-    this.#stop ??= chain.onChange(() => {
-      const due = [...this.#trials.values()].filter((trial) => this.#isDue(trial));
-      if (this.#work !== null || this.#closing.signal.aborted || due.length === 0 || chain.status().state !== "ready") return;
-      this.#work = this.#lookAll(due, this.#closing.signal)
-        .catch((error: unknown) => {
-          if (!this.#closing.signal.aborted) log.error("tokens_not_tried", { coin: chain.ticker, error });
-        })
-        .finally(() => {
-          this.#work = null;
-        });
-    });
+    this.#rounds.start();
   }
 
   /** Why no trade with a token may begin, as last found: a sentence; null: nothing is known to be in the way. */
@@ -136,9 +127,8 @@ export class TokenTrials {
 
   async #look(trial: Trial, units: bigint, signal: AbortSignal | undefined): Promise<void> {
     const { chain, log } = this.#deps;
-    const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const before = trial.obstacle;
-    await withParents(parents, (s) => this.#tryDown(trial, units, s));
+    await this.#rounds.within(signal, (s) => this.#tryDown(trial, units, s));
     trial.untilMs = this.#steadyMs() + (trial.obstacle === null && trial.refused === null ? KEPT_MS : AGAIN_MS);
     if (trial.obstacle !== (before ?? null)) log.warn("token_tried", { coin: chain.ticker, obstacle: trial.obstacle });
   }
@@ -181,10 +171,8 @@ export class TokenTrials {
     return { obstacle: `${unknownText({ token, contract })}: ${why}`, most: 0n };
   }
 
-  async close(): Promise<void> {
-    this.#stop?.();
-    this.#closing.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 }
 
