@@ -120,8 +120,8 @@ test.each([
 });
 
 test.each<readonly [bigint | null, number, string]>([
-  [80_000_000n, 0.8, "as much as twice the rate of its entry in the coins file"],
-  [null, 0.81, "more than that"],
+  [400_000_000n, 4, "ten times the rate of its entry in the coins file"],
+  [null, 4.00000001, "more than that"],
 ])("servers are believed a relay minimum of %s of a coin whose miners ask 0.4 coins: %s is %s", async (expected, rate) => {
   const params = coinEntryToChainParams(DEAR);
   const entry = parseCoinEntry(DEAR);

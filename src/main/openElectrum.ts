@@ -6,10 +6,9 @@ import type { ServerCredit } from "../adapters/electrum/serverCredit.ts";
 import { createCertificatePins } from "../adapters/sqlite/certificatePins.ts";
 import type { ElectrumServers, OpenChainError, OpenedChain } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
+import { servedFees } from "../core/coin/servedFees.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { headerRulesOf, type UnsupportedHeaders } from "../core/proof/headerRules.ts";
-import { ABSURD_PER_KB } from "../core/swap/feeSchedule.ts";
-import { max } from "../core/util/bigints.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import type { ChainStore } from "../ports/chainStore.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -45,7 +44,7 @@ export async function openElectrum(
     clock,
     log,
     credit,
-    options: { decimals: kind.decimals, mostRelayPerKb: mostRelayed(kind), readsReward: !entry.isTestnet, ...limits },
+    options: { decimals: kind.decimals, fees: servedFees(kind.feePolicy), readsReward: !entry.isTestnet, ...limits },
   });
   return ok({
     ...chain,
@@ -55,11 +54,6 @@ export async function openElectrum(
       return next.ok ? ok(undefined) : next;
     },
   });
-}
-
-/** Where the coins file says that miners ask for more than daemons of other coins take, servers may name as much, and some more. */
-function mostRelayed({ feePolicy }: UtxoKind): bigint {
-  return feePolicy.kind === "fixed" ? max(ABSURD_PER_KB, 2n * feePolicy.rate.perKb) : ABSURD_PER_KB;
 }
 
 /** Whether a coin that is open could be opened over servers instead, by their addresses and its entry. */

@@ -104,7 +104,7 @@ describe("two servers of three, who lie together against what one proves", () =>
     expect(w.blocks().map(({ hash }) => hash)).toContain(chain.status().tip?.hash);
   });
 
-  test("name a relay minimum that no daemon would take: nobody pays it", async () => {
+  test("name fees that nobody pays: a relay minimum counts for nothing, an estimate as the most that servers are believed", async () => {
     const { w, chain } = await begin();
     lie(w, { kind: "false_fee", rate: 200 });
     const { relayFeePerKb } = chain;
@@ -112,6 +112,7 @@ describe("two servers of three, who lie together against what one proves", () =>
     await w.pass(600_000);
     await looks(w, chain);
     expect(relayFeePerKb()).toBe(1_000n);
+    expect(await chain.estimateFeePerKb(2)).toBe(1_500_000n);
   });
 
   test("show a shorter chain of their own where blocks are dear: what has more work is followed, and nothing is taken back", async () => {

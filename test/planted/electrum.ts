@@ -1385,7 +1385,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what servers call the least that is relayed is paid, however much it is",
     `${AT}/feeRates.ts`,
-    "said !== null && said > this.#mostRelayPerKb ? null : said",
+    "said !== null && said > this.#most.mostRelayPerKb ? null : said",
     "said",
     `${AT}/feeRates.test.ts`,
     MAJORITY_TEST,
@@ -1393,9 +1393,24 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin whose miners ask for much is not used through servers",
     "src/main/openElectrum.ts",
-    'feePolicy.kind === "fixed" ? max(ABSURD_PER_KB, 2n * feePolicy.rate.perKb) : ABSURD_PER_KB',
-    'feePolicy.kind === "fixed" ? ABSURD_PER_KB : ABSURD_PER_KB',
+    "fees: servedFees(kind.feePolicy)",
+    'fees: servedFees({ kind: "dynamic" })',
     "src/main/openElectrum.test.ts",
+  ),
+  bug(
+    "servers are believed any estimate of fees",
+    `${AT}/feeRates.ts`,
+    "return said === null ? null : min(said, this.#most.mostPerKb);",
+    "return said;",
+    `${AT}/feeRates.test.ts`,
+    MAJORITY_TEST,
+  ),
+  bug(
+    "a coin with a fixed rate is believed as high a relay minimum as one that goes by estimates",
+    "src/core/coin/servedFees.ts",
+    "mostRelayPerKb: max(FREE_RELAY_PER_KB, raised)",
+    "mostRelayPerKb: max(MOST_PER_KB, raised)",
+    "src/core/coin/servedFees.test.ts",
   ),
   bug(
     "a fee that most servers know nothing of counts",

@@ -1,3 +1,4 @@
+import type { ServedFees } from "../../core/coin/servedFees.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import type { UtxoChainWithHistory } from "../../ports/chain.ts";
@@ -26,8 +27,8 @@ export type ElectrumOptions = {
   readonly headersPerLook?: number;
   /** Decimals of the coin in the servers' JSON. Default 8. */
   readonly decimals?: number;
-  /** What servers name as the least that is relayed counts up to this, base units per 1000 bytes. Default: what daemons take for no mistake. */
-  readonly mostRelayPerKb?: bigint;
+  /** What the servers are believed of fees. Default: as for a coin whose entry fixes no rate. */
+  readonly fees?: ServedFees;
   /** Ask for a block's coinbase at once to learn what it pays. Default false. */
   readonly readsReward?: boolean;
 };

@@ -1,6 +1,6 @@
 import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { ABSURD_PER_KB } from "../../core/swap/feeSchedule.ts";
+import { servedFees } from "../../core/coin/servedFees.ts";
 import type { ChainDelta, ChainSnapshot } from "../../ports/chainStore.ts";
 import { ChosenServers } from "./chosenServers.ts";
 import type { ElectrumDeps } from "./electrumDeps.ts";
@@ -97,7 +97,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const watchedTxs = new WatchedTxs(index, store, views, prover);
   const missing = new MissingTxs(index, views);
   const rewards = new BlockRewards();
-  const fees = new FeeRates(options.decimals ?? 8, options.mostRelayPerKb ?? ABSURD_PER_KB);
+  const fees = new FeeRates(options.decimals ?? 8, options.fees ?? servedFees({ kind: "dynamic" }));
   const notarizations = new Notarizations(index);
   const omissions = new Omissions(index, reader, clock);
   const guards = new Guards();

@@ -19,8 +19,8 @@ function serversSaying(words: readonly Word[]): readonly RemoteServer[] {
     return { ask } as unknown as RemoteServer;
   });
 }
-const MOST_RELAYED = 10_000_000n;
-const rateOf = (...words: readonly Word[]): Promise<bigint | null> => new FeeRates(8, MOST_RELAYED).estimate(serversSaying(words), 2);
+const MOST = { mostPerKb: 1_500_000n, mostRelayPerKb: 100_000n };
+const rateOf = (...words: readonly Word[]): Promise<bigint | null> => new FeeRates(8, MOST).estimate(serversSaying(words), 2);
 
 const FULL = [[1_000_000, 1e9]] as const;
 const [DEAR, USUAL] = [100, 0.0002];
@@ -54,7 +54,7 @@ test("the middle of what most say counts, of two the lower, and of one what it s
 });
 
 test("a relay floor that most servers did not name is asked for again after a minute, one that they named after ten", async () => {
-  const fees = new FeeRates(8, MOST_RELAYED);
+  const fees = new FeeRates(8, MOST);
   const one: Word = { floor: 0.00001 };
   const floors: (bigint | null)[] = [];
   for (const [seconds, words] of [
@@ -70,13 +70,19 @@ test("a relay floor that most servers did not name is asked for again after a mi
   expect(floors).toEqual([null, null, 1_000n, 1_000n, 2_000n]);
 });
 
-test("a relay floor beyond what daemons take for no mistake is none, and what most named before stays", async () => {
-  const fees = new FeeRates(8, MOST_RELAYED);
+test("an estimate, or a full mempool, beyond the most that servers are believed counts as that", async () => {
+  expect(await rateOf({ estimate: 0.01499999 }, { estimate: DEAR }, { estimate: 0.0001 })).toBe(1_499_999n);
+  expect(await rateOf({ estimate: DEAR }, { estimate: DEAR }, { estimate: 0.0001 })).toBe(1_500_000n);
+  expect(await rateOf({ histogram: FULL }, { histogram: FULL }, {})).toBe(1_500_000n);
+});
+
+test("a relay floor beyond the most that servers are believed is none, and what most named before stays", async () => {
+  const fees = new FeeRates(8, MOST);
   const said = async (floor: number, seconds: number): Promise<bigint | null> => {
     await fees.refresh(serversSaying([{ floor }, { floor }, {}]), 1_700_000_000_000 + seconds * 1_000);
     return fees.relayFee;
   };
   expect(await said(DEAR, 0)).toBeNull();
-  expect(await said(0.1, 60)).toBe(MOST_RELAYED);
-  expect(await said(0.10000001, 660)).toBe(MOST_RELAYED);
+  expect(await said(0.001, 60)).toBe(MOST.mostRelayPerKb);
+  expect(await said(0.00100001, 660)).toBe(MOST.mostRelayPerKb);
 });

@@ -1,3 +1,5 @@
+import type { ServedFees } from "../../core/coin/servedFees.ts";
+import { min } from "../../core/util/bigints.ts";
 import { parseFeePerKb, parseHistogram } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
@@ -32,15 +34,15 @@ function rateOfHistogram(steps: readonly (readonly [number, number])[], targetBl
 /** What the servers say of fees: the middle of their words. */
 export class FeeRates {
   readonly #decimals: number;
-  readonly #mostRelayPerKb: bigint;
+  readonly #most: ServedFees;
   #relayFee: bigint | null = null;
   #askedAtMs: number | null = null;
   #askAgainMs = ASK_AGAIN_MS;
 
-  /** @param mostRelayPerKb a relay floor above it is none: all that is sent pays the floor, and who lies of fees lies of it, too; base units */
-  constructor(decimals: number, mostRelayPerKb: bigint) {
+  /** @param most all that is sent pays the relay floor, so who lies of estimates lies of it, too */
+  constructor(decimals: number, most: ServedFees) {
     this.#decimals = decimals;
-    this.#mostRelayPerKb = mostRelayPerKb;
+    this.#most = most;
   }
 
   get relayFee(): bigint | null {
@@ -49,6 +51,11 @@ export class FeeRates {
 
   /** Base units per 1000 bytes, rounded up; null without an estimate. Their estimates first, then their mempools. */
   async estimate(servers: readonly RemoteServer[], targetBlocks: number): Promise<bigint | null> {
+    const said = await this.#estimate(servers, targetBlocks);
+    return said === null ? null : min(said, this.#most.mostPerKb);
+  }
+
+  async #estimate(servers: readonly RemoteServer[], targetBlocks: number): Promise<bigint | null> {
     const estimate = await this.#middle(servers, "blockchain.estimatefee", [targetBlocks]);
     if (estimate !== null) return estimate;
     const answers = await Promise.all(servers.map((s) => s.ask("mempool.get_fee_histogram", [], parseHistogram)));
@@ -62,7 +69,7 @@ export class FeeRates {
   async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
     if (this.#askedAtMs !== null && Math.abs(nowMs - this.#askedAtMs) < this.#askAgainMs) return false;
     const said = await this.#middle(servers, "blockchain.relayfee", []);
-    const fee = said !== null && said > this.#mostRelayPerKb ? null : said;
+    const fee = said !== null && said > this.#most.mostRelayPerKb ? null : said;
     this.#askedAtMs = nowMs;
     this.#askAgainMs = fee === null ? ASK_AGAIN_MS : RELAY_FEE_MAX_AGE_MS;
     if (fee === null || fee === this.#relayFee) return false;

@@ -64,9 +64,6 @@ const PREMIUM_SHARE = 777n;
  */
 const ABSURD_FACTOR = 10_000n;
 
-/** The fee rate from which on daemons take a transaction for a mistake whatever they relay: base units per 1000 bytes. */
-export const ABSURD_PER_KB = ABSURD_FACTOR * DEFAULT_RELAY_PER_KB;
-
 /** Least fee that relays, and the least step of a replacement (BIP-125 rule 4), rounded up. */
 export function relayFee({ floorPerKb, size }: Pick<FeeQuestion, "floorPerKb" | "size">): bigint {
   return ((floorPerKb ?? DEFAULT_RELAY_PER_KB) * BigInt(size) + 999n) / 1_000n;
