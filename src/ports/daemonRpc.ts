@@ -4,13 +4,13 @@ import type { Result } from "../core/util/result.ts";
  * Why a daemon gave no answer to use.
  * - `rpc`: its own error object; `code` as in Bitcoin Core's `rpc/protocol.h`; `data`, unparsed, where the answer has it.
  * - `unreachable`: no connection, no answer in time, wrong credentials, or an answer that is not JSON-RPC; the
- *   request may have been carried out.
+ *   request may have been carried out, but for `isUnsent`: it reached nobody who would.
  * - `busy`: it answers but cannot serve yet (warming up, work queue full), or our own queue to it is full; the
  *   request was not carried out.
  */
 export type DaemonError =
   | { readonly kind: "rpc"; readonly code: number; readonly message: string; readonly data?: unknown }
-  | { readonly kind: "unreachable"; readonly message: string }
+  | { readonly kind: "unreachable"; readonly message: string; readonly isUnsent?: true }
   | { readonly kind: "busy"; readonly message: string };
 
 export type DaemonCall = { readonly method: string; readonly params: readonly unknown[] };

@@ -543,7 +543,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a broadcast without an answer is a refusal",
     "src/adapters/utxoRpc/broadcastTx.ts",
-    'return { kind: "unknown", message: faultSentence(ticker, error) };',
+    'return { kind: "unknown", message: faultSentence(ticker, error), ...(isUnsent ? { isUnsent } : {}) };',
     'return { kind: "rejected", code: 0, message: faultSentence(ticker, error) };',
     CONTRACT_TEST,
     CHAIN_TEST,

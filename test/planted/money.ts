@@ -167,6 +167,27 @@ export const MONEY: readonly PlantedBug[] = [
     "test/rpc/withdraw.test.ts",
   ),
   bug(
+    "what was never sent to a daemon that is down may be out",
+    "src/adapters/utxoRpc/broadcastTx.ts",
+    'error.kind === "busy" || (error.kind === "unreachable" && error.isUnsent)',
+    "false",
+    "src/adapters/utxoRpc/utxoRpcChain.test.ts",
+  ),
+  bug(
+    "a connection that was refused may have carried the request",
+    "src/adapters/jsonRpc/postJson.ts",
+    "...(isConnecting(cause) ? { isUnsent: true } : {})",
+    "",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
+  bug(
+    "what a daemon ended with in its hands was not sent",
+    "src/adapters/jsonRpc/postJson.ts",
+    'answer.ok ? answer : err({ kind: "unreachable", message: answer.error.message })',
+    "answer",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
+  bug(
     "a finished transaction is sent though swaps were promised what it spends",
     "src/app/coin/withdraw.ts",
     "if (!coin.ledger.leavesPromises(effect))",

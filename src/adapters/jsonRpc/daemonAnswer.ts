@@ -61,7 +61,7 @@ export function isTurnedAway({ status, body }: HttpAnswer): boolean {
 }
 
 function statusError(status: number): DaemonError | null {
-  if (status === UNAUTHORIZED) return { kind: "unreachable", message: "wrong rpc user or password" };
+  if (status === UNAUTHORIZED) return { kind: "unreachable", message: "wrong rpc user or password", isUnsent: true };
   if (status === FORBIDDEN) return { kind: "unreachable", message: "it does not accept this address (rpcallowip)" };
   if (status === TOO_MANY_REQUESTS) return { kind: "unreachable", message: "it limits how often it may be asked" };
   return null;

@@ -20,7 +20,7 @@ async function serve(
   handler: Handler,
   options: DaemonClientOptions = {},
   clock: Clock = new VirtualClock(),
-): Promise<DaemonClient & { readonly sockets: Set<Socket>; readonly port: string }> {
+): Promise<DaemonClient & { readonly sockets: Set<Socket>; readonly port: string; stopListening(): void }> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -38,7 +38,7 @@ async function serve(
     server.closeAllConnections();
     server.close();
   });
-  return { ...client, sockets, port };
+  return { ...client, sockets, port, stopListening: () => server.close() };
 }
 
 const idOf = (body: string): unknown => (JSON.parse(body) as { id: unknown }).id;
@@ -100,7 +100,7 @@ test("a login that is refused and stays the same, or cannot be read any more, is
       found === "none" ? null : { url, user: "us:er", password: new Secret("pa ss") },
     );
     url.port = client.port;
-    expect(await client.call("a", [])).toMatchObject({ ok: false, error: { message: "wrong rpc user or password" } });
+    expect(await client.call("a", [])).toMatchObject({ ok: false, error: { message: "wrong rpc user or password", isUnsent: true } });
     expect(refused).toEqual(["us:er:pa ss"]);
   }
 });
@@ -137,7 +137,7 @@ test.each<[string, number, unknown, object]>([
     { result: null, error: { code: -28, message: "Loading block index" } },
     { kind: "busy", message: "Loading block index" },
   ],
-  ["401 names the credentials", 401, "", { kind: "unreachable", message: "wrong rpc user or password" }],
+  ["401 names the credentials", 401, "", { kind: "unreachable", message: "wrong rpc user or password", isUnsent: true }],
   ["403 names the address", 403, "", { kind: "unreachable", message: "it does not accept this address (rpcallowip)" }],
   [
     "403 with a reason of the interface refuses the method alone",
@@ -175,13 +175,16 @@ test("a batch of which a provider forbids one method is asked call by call, and 
   expect(answers.map((answer) => (answer.ok ? answer.value : answer.error.kind))).toEqual(["0x1", "rpc", "0x1"]);
 });
 
-test("nobody listening is said in one sentence, and the password is in no error", async () => {
+test("nobody listening is said in one sentence, and that nothing was sent, and the password is in no error", async () => {
   const endpoint = parseDaemonUrl("http://127.0.0.1:1/", "user", "hunter22");
   if (!endpoint.ok) throw new Error(endpoint.error.detail);
   const client = createDaemonClient(endpoint.value, new VirtualClock());
   cleanup.push(() => client.close());
   const answer = await client.call("x", []);
-  expect(answer).toEqual({ ok: false, error: { kind: "unreachable", message: expect.stringContaining("nothing listens there") } });
+  expect(answer).toEqual({
+    ok: false,
+    error: { kind: "unreachable", message: expect.stringContaining("nothing listens there"), isUnsent: true },
+  });
   expect(JSON.stringify([answer, endpoint])).not.toContain("hunter22");
 });
 
@@ -259,6 +262,19 @@ test("a kept connection the daemon closed meanwhile is replaced, and the request
   await client.call("x", []);
   for (const socket of client.sockets) socket.resetAndDestroy();
   expect(await client.call("x", [])).toEqual({ ok: true, value: 1 });
+});
+
+test("a daemon that ends while a request is on a kept connection may have taken it, though nobody listens afterwards", async () => {
+  let last = false;
+  const client = await serve((body, response) => {
+    if (!last) return reply(response, { result: 1, error: null, id: idOf(body) });
+    client.stopListening();
+    response.socket?.resetAndDestroy();
+  });
+  await client.call("x", []);
+  last = true;
+  const answer = await client.call("sendrawtransaction", ["00"]);
+  expect(answer).toEqual({ ok: false, error: { kind: "unreachable", message: expect.stringContaining("nothing listens there") } });
 });
 
 test("a request on a fresh connection that is cut before the answer is not sent again: the daemon may have taken it", async () => {

@@ -17,6 +17,9 @@ const SENTENCES: { readonly [code: string]: string } = {
   EHOSTUNREACH: "no route to the host",
 };
 
+/** What Node calls the steps before a connection stands: nothing of a request has left before they are done. */
+const CONNECTING: readonly (string | undefined)[] = ["connect", "getaddrinfo"];
+
 const DAEMON_HINT = "; is the daemon running with server=1?";
 
 /** A daemon's sentence begins with its host. */
@@ -25,8 +28,13 @@ const about = (endpoint: DaemonEndpoint, ofDaemon: string, ofNode: string): stri
 
 function failure(endpoint: DaemonEndpoint, cause: NodeJS.ErrnoException): Result<never, DaemonError> {
   const said = SENTENCES[cause.code ?? ""] ?? cause.code ?? "the connection failed";
-  return err({ kind: "unreachable", message: about(endpoint, cause.code === "ECONNREFUSED" ? `${said}${DAEMON_HINT}` : said, said) });
+  const message = about(endpoint, cause.code === "ECONNREFUSED" ? `${said}${DAEMON_HINT}` : said, said);
+  return err({ kind: "unreachable", message, ...(isConnecting(cause) ? { isUnsent: true } : {}) });
 }
+
+/** A host with several addresses has an error for each. */
+const isConnecting = (cause: NodeJS.ErrnoException): boolean =>
+  cause instanceof AggregateError ? cause.errors.every(isConnecting) : CONNECTING.includes(cause.syscall);
 
 /** A kept connection the daemon closed while it was idle: the request never reached it. */
 const isStale = (cause: NodeJS.ErrnoException, reused: boolean, answered: boolean): boolean =>
@@ -44,11 +52,15 @@ export async function postJson(
   return first === "stale" ? postAgain(endpoint, agent, body, maxBytes, signal) : first;
 }
 
-/** Several kept connections may have gone stale together; each try uses one up. */
+/**
+ * Several kept connections may have gone stale together; each try uses one up. Where the daemon is not there any more, it may have ended with the
+ * request in its hands.
+ */
 async function postAgain(...args: Parameters<typeof postOnce>): Promise<Result<HttpAnswer, DaemonError>> {
   for (;;) {
     const answer = await postOnce(...args);
-    if (answer !== "stale") return answer;
+    if (answer === "stale") continue;
+    return answer.ok ? answer : err({ kind: "unreachable", message: answer.error.message });
   }
 }
 

@@ -53,5 +53,6 @@ export async function broadcastTx(
   if (error.kind === "rpc" && error.code === RPC_VERIFY_ALREADY_IN_CHAIN) return { kind: "already_known" };
   if (mined || (await isKnown(calls, tx.txid, tx.outputs, signal))) return { kind: "already_known" };
   if (error.kind === "rpc" && !NO_VERDICT.includes(error.code)) return { kind: "rejected", code: error.code, message: error.message };
-  return { kind: "unknown", message: faultSentence(ticker, error) };
+  const isUnsent = error.kind === "busy" || (error.kind === "unreachable" && error.isUnsent);
+  return { kind: "unknown", message: faultSentence(ticker, error), ...(isUnsent ? { isUnsent } : {}) };
 }

@@ -657,6 +657,20 @@ test.each([
   await chain.close();
 });
 
+test.each([
+  [{ kind: "unreachable", message: "nothing listens there", isUnsent: true }, true],
+  [{ kind: "busy", message: "it is starting" }, true],
+  [{ kind: "unreachable", message: "no answer within 15 s" }, undefined],
+] as const)("a broadcast that ends with %j was given to nobody: %s", async (error, isUnsent) => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  const raw = serializeTx(spendOf(h.format, 1, [{ txid: "11".repeat(32), vout: 0, value: 9_999_999n }], scriptNumber(2)));
+  h.rpc.instead.set("sendrawtransaction", { ok: false, error });
+  const outcome = await chain.broadcast(raw);
+  expect(outcome.kind === "unknown" && outcome.isUnsent).toBe(isUnsent);
+  await chain.close();
+});
+
 test("spent outputs leave memory when they are old and many, and stay in the history", async () => {
   const h = startScriptedChain();
   const chain = await open(h);
