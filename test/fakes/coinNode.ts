@@ -37,7 +37,7 @@ export type CoinNode = {
 /**
  * The RPC over real coins: real keys and transactions on chains that stand still.
  * @param trouble what the daemons have, while `StillChain.trouble` is not set to null
- * @param evm account chains; `clock`: the one they live by, where it is not the node's
+ * @param world what stands around the coins. `parts`: account chains; `clock`: the one they live by, where it is not the node's
  */
 export async function coinNode(
   entries: readonly unknown[],
@@ -45,15 +45,15 @@ export async function coinNode(
   hd = false,
   trouble: string | null = null,
   compatibility: Compatibility = "spec",
-  evm?: {
-    readonly parts: Omit<EvmParts, "load" | "unlimitedAllowances">;
+  world: {
+    readonly parts?: Omit<EvmParts, "load" | "unlimitedAllowances">;
     readonly clock?: Clock;
     /** Running swaps of a coin; absent: none. */
     readonly swapsOf?: (ticker: string) => readonly string[];
     /** Whether swaps of a coin have ended and may change yet; absent: none have. */
     readonly isWatched?: (ticker: string) => boolean;
     readonly cancelOrdersOf?: (ticker: string) => Promise<readonly string[]>;
-  },
+  } = {},
 ): Promise<CoinNode> {
   const fake = await fakeNode({ compatibility });
   const keys = nodeKeys(new Secret(passphrase), hd);
@@ -64,7 +64,7 @@ export async function coinNode(
     return entry.value;
   });
   const coins = new CoinRegistry({
-    clock: evm?.clock ?? fake.clock,
+    clock: world.clock ?? fake.clock,
     log: new SilentLog(),
     entries: new Map(parsed.map((e) => [e.ticker, e])),
     keyOf: (entry) => {
@@ -73,16 +73,16 @@ export async function coinNode(
     },
     ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
     feeCeilingFactor: 8,
-    ...(evm ? { evm: { ...evm.parts, unlimitedAllowances: false, load: async () => ({ EvmCoins }) } } : {}),
+    ...(world.parts ? { evm: { ...world.parts, unlimitedAllowances: false, load: async () => ({ EvmCoins }) } } : {}),
     openChain: async (entry) => {
       const chain = new StillChain(entry.ticker);
       chain.trouble = trouble;
       chains.set(entry.ticker, chain);
       return ok(chain);
     },
-    usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: evm?.swapsOf?.(ticker) ?? [] }),
-    isWatched: (ticker) => evm?.isWatched?.(ticker) ?? false,
-    cancelOrdersOf: evm?.cancelOrdersOf ?? (async () => []),
+    usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: world.swapsOf?.(ticker) ?? [] }),
+    isWatched: (ticker) => world.isWatched?.(ticker) ?? false,
+    cancelOrdersOf: world.cancelOrdersOf ?? (async () => []),
     prepare: () => undefined,
     beforeClose: async () => undefined,
   });

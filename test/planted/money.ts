@@ -167,6 +167,13 @@ export const MONEY: readonly PlantedBug[] = [
     "test/rpc/withdraw.test.ts",
   ),
   bug(
+    "outputs of a coin that was disabled, and stays for its swaps, are merged",
+    "src/app/coin/utxoMerger.ts",
+    "if (!deps.isAside(coin.ticker)) await",
+    "await",
+    "src/app/coin/utxoMerger.test.ts",
+  ),
+  bug(
     "what was never sent to a daemon that is down may be out",
     "src/adapters/utxoRpc/broadcastTx.ts",
     'error.kind === "busy" || (error.kind === "unreachable" && error.isUnsent)',

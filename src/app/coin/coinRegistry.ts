@@ -208,7 +208,7 @@ export class CoinRegistry {
   ): Promise<Result<ActiveCoin, EnableError>> {
     const { ticker } = entry;
     if (!isSame(before, request)) return this.#openInstead(entry, back, before, request, aside, signal);
-    const away = await beginWith(this.#deps, back, request, signal);
+    const away = await beginWith({ ...this.#deps, shelf: this.#shelf }, back, request, signal);
     if (away !== null) return err({ kind: "DaemonFailed", coin: ticker, message: away });
     this.#shelf.unseen.delete(ticker);
     if (!aside) this.#shelf.passive.delete(ticker);

@@ -7,8 +7,8 @@ const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, txfee: 1_000, deri
 const RULE = { merge_at: 5, check_every: 30, max_merge_at_once: 4 };
 const SMALL = 100_000n;
 
-async function merging(params: object = { utxo_merge_params: RULE }): Promise<CoinNode> {
-  const node = await coinNode([DOC], "merger test");
+async function merging(params: object = { utxo_merge_params: RULE }, world?: Parameters<typeof coinNode>[5]): Promise<CoinNode> {
+  const node = await coinNode([DOC], "merger test", false, null, "spec", world);
   expect((await node.flat("enable", { coin: "DOC", ...params })).status).toBe(200);
   return node;
 }
@@ -53,6 +53,18 @@ test("without the parameter nothing is merged, nor after the coin was disabled",
   await node.flat("disable_coin", { coin: "DOC" });
   await node.clock.advance(300_000);
   expect(chain?.sent).toEqual([]);
+});
+
+test("a coin that was disabled and stays for a swap that ended is left as it is, and merged again once it is enabled", async () => {
+  const node = await merging(undefined, { isWatched: () => true });
+  node.fund("DOC", ...Array.from({ length: 20 }, () => SMALL));
+  expect((await node.flat("disable_coin", { coin: "DOC" })).reply).toMatchObject({ result: { passivized: true } });
+  await node.clock.advance(300_000);
+  expect(sent(node)).toEqual([]);
+  expect((await node.flat("enable", { coin: "DOC", utxo_merge_params: RULE })).status).toBe(200);
+  node.fund("DOC", ...Array.from({ length: 20 }, () => SMALL));
+  await node.clock.advance(31_000);
+  expect(sent(node)).toHaveLength(1);
 });
 
 test("while funds are promised to a swap nothing is merged, nor while the chain cannot be seen", async () => {

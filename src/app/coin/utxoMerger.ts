@@ -30,12 +30,19 @@ export interface MergeFrom {
 /** A merge costs at most this share of what it merges: nobody waits for it, and it can be cheaper another day. */
 const MOST_SHARE = 50n;
 
-/** Merges until the coin closes; never rejects. */
-export async function keepMerging(coin: MergeFrom, rule: MergeRule, deps: { readonly clock: Clock; readonly log: Log }): Promise<void> {
+export type MergerDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether a coin was put aside: it stays for what its swaps need alone. */
+  isAside(ticker: string): boolean;
+};
+
+/** Merges until the coin closes, but for the time it is put aside; never rejects. */
+export async function keepMerging(coin: MergeFrom, rule: MergeRule, deps: MergerDeps): Promise<void> {
   for (;;) {
     try {
       await sleep(deps.clock, rule.checkEverySec * 1_000, coin.closed);
-      await mergeOnce(coin, rule, deps.log);
+      if (!deps.isAside(coin.ticker)) await mergeOnce(coin, rule, deps.log);
     } catch (cause) {
       if (cause instanceof Aborted && coin.closed.aborted) return;
       deps.log.error("utxo_merge_failed", { coin: coin.ticker, error: cause });

@@ -126,7 +126,7 @@ export type OpenedCoin = { readonly coin: UtxoCoin; readonly away: string | null
  * @throws Aborted when `signal` fires
  */
 export async function openUtxoCoin(
-  deps: UtxoOpenerDeps & { readonly shelf: Pick<CoinShelf, "coins"> },
+  deps: UtxoOpenerDeps & { readonly shelf: Pick<CoinShelf, "coins" | "passive"> },
   entry: CoinEntry,
   request: UtxoEnable,
   keep: boolean,
@@ -195,13 +195,13 @@ export function planOf(
  * @throws Aborted when `signal` fires
  */
 export async function beginWith(
-  deps: Pick<UtxoOpenerDeps, "clock" | "log">,
+  deps: Pick<UtxoOpenerDeps, "clock" | "log"> & { readonly shelf: Pick<CoinShelf, "passive"> },
   coin: UtxoCoin,
   { birthdayHeight, merge }: UtxoEnable,
   signal: AbortSignal,
 ): Promise<string | null> {
   const away = await firstBalance(deps, coin, birthdayHeight ?? 0, signal);
-  if (away === null && merge) void keepMerging(coin, merge, deps);
+  if (away === null && merge) void keepMerging(coin, merge, { ...deps, isAside: (ticker) => deps.shelf.passive.has(ticker) });
   return away;
 }
 
