@@ -1392,6 +1392,14 @@ export const SWAP: readonly PlantedBug[] = [
     PAYMENT_TEST,
   ),
   bug(
+    "a payment of new coins, which nobody may spend yet, counts",
+    PAYMENT,
+    "if (output.coinbase) return",
+    "if (output.coinbase && output.block === null) return",
+    PAYMENT_TEST,
+    "test/swap/safety.test.ts",
+  ),
+  bug(
     "a spent payment counts",
     PAYMENT,
     "if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;",

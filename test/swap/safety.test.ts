@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { contractOf } from "../../src/app/swap/contracts.ts";
 import type { SwapSafety } from "../../src/core/swap/safety.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
@@ -139,4 +140,21 @@ test("a taker whose chain's fee rate rises above what was reserved locks nothing
   expect(world.taker.log.lines.some((l) => String(l.fields.what).includes("above the"))).toBe(true);
   rate(2_000);
   await world.until("the taker pays", async () => (await world.taker.state(uuid)).own.takerPayment !== undefined, 120);
+});
+
+test("a payment that a miner makes of new coins is not paid against: nobody may spend it before both locks are over", async () => {
+  world = await SwapWorld.open({ blockSec: null, funds: 6_000_000_000n });
+  // A maker that mines: its ordinary payment never leaves.
+  world.maker.refuse = (event) => (event.type === "tx_attempted" && event.slot === "makerPayment" ? "full" : null);
+  const uuid = await world.start({ makerAmount: "50" });
+  const maker = () => world.maker.state(uuid);
+  const taker = () => world.taker.state(uuid);
+  await world.until("the maker's payment is signed", async () => (await maker()).own.makerPayment !== undefined);
+  const script = world.maker.coin("AAA").contractScript(contractOf(await maker(), "makerPayment"));
+  expect(world.chain("AAA").mineExactly(script, [])).toMatchObject({ ok: true });
+  world.mine("AAA", 2);
+  await world.until("the taker sees it", async () => (await taker()).facts.makerPayment?.confirmed === true);
+  await world.until("the taker gives up", async () => (await taker()).abandoned !== null, 4_000);
+  expect((await taker()).own.takerPayment).toBeUndefined();
+  expect((await taker()).abandoned?.reason).toContain("is made of new coins");
 });

@@ -80,6 +80,7 @@ test.each<[string, Partial<View>, string]>([
   ["a unit less", { outputs: [{ ...SAFE, value: 199_999_999n }] }, "agreed were 200000000"],
   ["a unit more", { outputs: [{ ...SAFE, value: 200_000_001n }] }, "agreed were 200000000"],
   ["a spend in the mempool", { outputs: [{ ...SAFE, spentBy: { txid: "dd".repeat(32), block: null } }] }, "is already spent"],
+  ["coins that a miner has just made", { outputs: [{ ...SAFE, coinbase: true }] }, "is made of new coins"],
   ["one block too few", { depth: 2 }, "2 of 3 confirmations"],
   ["a missing notarization", { notarized: false }, "not notarized"],
   ["a block that only strangers show", { doubt: "block 10 may be made up" }, "block 10 may be made up"],

@@ -81,7 +81,7 @@ function payBy(task: SwapTask): number {
 }
 
 /**
- * Reads the chain right before an irreversible step: is the other side's payment there, exact, deep and unspent, in a block that nobody made up?
+ * Reads the chain right before an irreversible step: is the other side's payment there, exact, deep and free to be spent, in a block that nobody made up?
  * @returns what is wrong, or null
  */
 export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): Promise<string | null> {
@@ -102,6 +102,8 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   const txid = s.facts[slot]?.txid;
   const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
   if (!output) return `${slot} ${txid ?? "?"} is not on the chain`;
+  // A miner can pay so, and before such coins mature the other side may take its payment back.
+  if (output.coinbase) return `${slot} ${output.txid} is made of new coins, which nobody may spend for many blocks`;
   if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
   if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
   const shallow = notDeep(coin.chain, output.block, depthOf(s, slot));
