@@ -15,6 +15,7 @@ export const SIM_HEADERS: HeaderRules = {
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 };
 
 /** How long one that denies what is new denies a transaction. Longer, and it would be caught at once. */

@@ -17,7 +17,14 @@ import type { ContractChain } from "./contractChain.ts";
 import { steer } from "./embeddedChain.ts";
 
 /** The embedded chain's headers: Bitcoin's, with the work of their own easy targets. */
-export const TEST_RULES: HeaderRules = { layouts: ["plain"], work: { kind: "sha256d" }, target: null, anchorBits: null, checkpoint: null };
+export const TEST_RULES: HeaderRules = {
+  layouts: ["plain"],
+  work: { kind: "sha256d" },
+  target: null,
+  anchorBits: null,
+  checkpoint: null,
+  firstBlock: null,
+};
 
 /** Reaches a server of this process. `twist`: changes a line on its way from the server; null keeps it away. */
 export function inProcess(name: string, server: () => ElectrumServer, hooks: LineHooks = {}, voter = name): ElectrumEndpoint {
@@ -78,6 +85,8 @@ export type ElectrumWorld = ContractChain & {
   readonly voters: (string | undefined)[];
   /** Of the coins file. */
   checkpoint: HeaderRules["checkpoint"];
+  /** What this node knows by itself. */
+  firstBlock: HeaderRules["firstBlock"];
   /** Another server answers at an address. */
   replace(at: number, server: ElectrumServer): void;
   openElectrum(store: ChainStore, options?: ElectrumOptions, log?: Log, credit?: ServerCredit): Promise<ElectrumChain>;
@@ -130,6 +139,7 @@ export async function startElectrumChain(
     askedOf,
     voters: [],
     checkpoint: null,
+    firstBlock: null,
     pollMs: 1_000,
     pass: async (ms) => void (await clock.advance(ms)),
     replace: (at, server) => void replaced.set(at, server),
@@ -137,7 +147,7 @@ export async function startElectrumChain(
       return openElectrumChain({
         ticker: "TST",
         format: steered.format,
-        headerRules: { ...TEST_RULES, checkpoint: world.checkpoint },
+        headerRules: { ...TEST_RULES, checkpoint: world.checkpoint, firstBlock: world.firstBlock },
         servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
         clock: { nowMs: () => clock.nowMs() + world.skewMs, after: (ms, task) => clock.after(ms, task) },

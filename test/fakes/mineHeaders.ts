@@ -8,7 +8,14 @@ import { ByteWriter } from "../../src/core/utxo/byteWriter.ts";
 export const EASY_BITS = 0x207fffff;
 
 /** SHA-256 work without a rule for targets, as on a chain of ours. */
-export const EASY_RULES: HeaderRules = { layouts: ["plain"], work: { kind: "sha256d" }, target: null, anchorBits: null, checkpoint: null };
+export const EASY_RULES: HeaderRules = {
+  layouts: ["plain"],
+  work: { kind: "sha256d" },
+  target: null,
+  anchorBits: null,
+  checkpoint: null,
+  firstBlock: null,
+};
 
 export type Draft = {
   /** Display order. */

@@ -39,7 +39,7 @@ function anyRules(pick: Pick): HeaderRules {
   const target = TARGETS[pick(TARGETS.length)] as TargetRule | null;
   const checkpoint = pick(3) === 0 ? { height: 100 + pick(25), hash: MINED[pick(20)]?.hash ?? "" } : null;
   const anchorBits = pick(2) === 0 ? null : EASY_BITS;
-  return { layouts: ["plain", "auxpow", "accumulator", "equihash"], work, target, anchorBits, checkpoint };
+  return { layouts: ["plain", "auxpow", "accumulator", "equihash"], work, target, anchorBits, checkpoint, firstBlock: null };
 }
 
 test(`${RUNS} damaged chains of headers are followed or refused (seed ${SEED}), and what is followed is whole`, {
@@ -88,7 +88,14 @@ test(`damaged Equihash solutions are none, and none is slow to refuse (seed ${SE
 test(`${RUNS} damaged proofs of parent chains commit to the block or do not, never throw (seed ${SEED})`, () => {
   const pick = source(SEED + 3);
   const memory = watchMemory();
-  const rules: HeaderRules = { layouts: ["auxpow"], work: { kind: "sha256d" }, target: null, anchorBits: null, checkpoint: null };
+  const rules: HeaderRules = {
+    layouts: ["auxpow"],
+    work: { kind: "sha256d" },
+    target: null,
+    anchorBits: null,
+    checkpoint: null,
+    firstBlock: null,
+  };
   let read = 0;
   for (let i = 0; i < RUNS; i++) {
     memory.tick();

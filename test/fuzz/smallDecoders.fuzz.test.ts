@@ -48,6 +48,7 @@ const HEADERS: HeaderRules = {
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 };
 const bitcoinHeaders = parsedHex(headerVectors.bitcoin.headers.join(""));
 const dogecoinHeaders = parsedHex(headerVectors.dogecoin.headers.join(""));

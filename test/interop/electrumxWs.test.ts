@@ -21,6 +21,7 @@ const RULES = {
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 } as const;
 /** Pays the hash 44…44; its address on Litecoin's regtest. */
 const SCRIPT = fromHex(`76a914${"44".repeat(20)}88ac`);

@@ -16,6 +16,7 @@ const MERKLE = "src/core/proof/merkleBranch.ts";
 const MERKLE_TEST = "src/core/proof/merkleBranch.test.ts";
 const PARENT = "src/core/proof/parentProof.ts";
 const PARENT_TEST = "src/core/proof/parentProof.test.ts";
+const FIRST_BLOCK_TEST = "test/electrum/firstBlock.test.ts";
 const RULES_TEST = "src/core/proof/headerRules.test.ts";
 
 /** What a server can make a node believe with headers and Merkle branches. */
@@ -26,6 +27,20 @@ export const PROOF: readonly PlantedBug[] = [
     "const HEADER_WINDOW = KEPT_HEADERS - 1;",
     "const HEADER_WINDOW = KEPT_HEADERS + 99;",
     "test/electrum/servers.test.ts",
+  ),
+  bug(
+    "servers that come first make up the first block of a known chain, and every honest one is dropped for good",
+    "src/adapters/electrum/firstBlock.ts",
+    "deps.rules.firstBlock ?? deps.genesis;",
+    "deps.genesis;",
+    FIRST_BLOCK_TEST,
+  ),
+  bug(
+    "a first block that liars had stored shuts out every server of the chain",
+    "src/adapters/electrum/firstBlock.ts",
+    "deps.rules.firstBlock ?? deps.genesis;",
+    "deps.genesis ?? deps.rules.firstBlock;",
+    FIRST_BLOCK_TEST,
   ),
   bug(
     "a megabyte beside each header of a chain fills the memory",

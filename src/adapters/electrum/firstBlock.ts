@@ -1,3 +1,4 @@
+import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Look } from "./fault.ts";
@@ -5,6 +6,7 @@ import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
 
 export type FirstBlockDeps = {
+  readonly rules: Pick<HeaderRules, "firstBlock">;
   readonly store: ChainStore;
   /** Its hash as it was stored; null: never. */
   readonly genesis: string | null;
@@ -12,14 +14,16 @@ export type FirstBlockDeps = {
   readonly servers: number;
 };
 
-/** The first block of the chain: which one it is, most servers say once, and then for good. */
+/** The first block of the chain: which one it is, is known or most servers say once, and then for good. */
 export class FirstBlock {
   readonly #deps: FirstBlockDeps;
   #hash: string | null;
+  #isStored: boolean;
 
   constructor(deps: FirstBlockDeps) {
     this.#deps = deps;
-    this.#hash = deps.genesis;
+    this.#hash = deps.rules.firstBlock ?? deps.genesis;
+    this.#isStored = this.#hash !== null && this.#hash === deps.genesis;
   }
 
   /** Null before the first servers agreed on it. */
@@ -29,7 +33,7 @@ export class FirstBlock {
 
   /** Has servers of other chains dropped once two agree. */
   async agree(servers: readonly RemoteServer[]): Promise<Look<undefined>> {
-    if (this.#hash !== null) return ok(undefined);
+    if (this.#hash !== null) return this.#keep(this.#hash);
     const counts = new Map<string, number>();
     for (const { genesis } of servers) if (genesis !== null) counts.set(genesis, (counts.get(genesis) ?? 0) + 1);
     const found = [...counts].find(([, count]) => count >= majorityOf(servers.length));
@@ -37,10 +41,16 @@ export class FirstBlock {
     const [genesis, count] = found;
     // One of several may be the only one that is there; for good it takes two, or it would shut out all that come later.
     if (count < witnessesOf(this.#deps.servers)) return ok(undefined);
-    await this.#deps.store.setGenesis(genesis);
-    this.#hash = genesis;
+    await this.#keep(genesis);
     const others = servers.filter((s) => s.genesis !== genesis);
     for (const s of others) s.contradicted(`it serves another chain: its first block is ${s.genesis}, not ${genesis}`);
     return others.length === 0 ? ok(undefined) : err({ kind: "moved" });
+  }
+
+  async #keep(hash: string): Promise<Look<undefined>> {
+    if (!this.#isStored) await this.#deps.store.setGenesis(hash);
+    this.#isStored = true;
+    this.#hash = hash;
+    return ok(undefined);
   }
 }

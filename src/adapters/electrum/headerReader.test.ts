@@ -11,6 +11,7 @@ const RULES: HeaderRules = {
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 };
 const HASH = "ab".repeat(32);
 const HEADER: BlockHeader = {

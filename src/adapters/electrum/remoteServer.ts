@@ -205,9 +205,9 @@ export class RemoteServer {
     if (!first.ok) return this.#refuse(first.error);
     const wanted = genesis();
     if (wanted !== null && first.value.hash !== wanted) {
-      this.contradicted(
-        `it serves another chain: its first block is ${first.value.hash}, not ${wanted}; if it is the right one, enable the coin once with "rescan": true`,
-      );
+      const isStored = rules.firstBlock === null;
+      const advice = isStored ? '; if it is the right one, enable the coin once with "rescan": true' : "";
+      this.contradicted(`it serves another chain: its first block is ${first.value.hash}, not ${wanted}${advice}`);
       return false;
     }
     this.#genesis = first.value.hash;

@@ -12,6 +12,7 @@ const rules = (...layouts: readonly HeaderLayout[]): HeaderRules => ({
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 });
 const PLAIN = rules("plain");
 const ANY = rules("plain", "auxpow", "accumulator");

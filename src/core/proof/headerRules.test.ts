@@ -1,7 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import headerVectors from "../../../test/vectors/headers/headers.json" with { type: "json" };
 import { parseCoinEntry } from "../coin/coinEntry.ts";
 import { utxoKind } from "../coin/utxoKind.ts";
+import { fromHex, reversed, toHex } from "../util/bytes.ts";
+import { ByteWriter } from "../utxo/byteWriter.ts";
+import { hash256 } from "../utxo/hash.ts";
 import { targetOfBits } from "./compactTarget.ts";
 import { type HeaderRules, headerRulesOf } from "./headerRules.ts";
 
@@ -35,6 +39,28 @@ test("Bitcoin and Litecoin have their work and targets checked, under their seco
   expect(mustRules({ coin: "LTC", ...SEGWIT })).toMatchObject({ work: { kind: "scrypt" }, target: { spanSec: 302_400, measuredFrom: 1 } });
 });
 
+test("the first blocks of known chains are theirs, and of no other chain one is known", () => {
+  const made = (merkleRoot: string, timeSec: number, bits: number, nonce: number): string => {
+    const w = new ByteWriter(80)
+      .u32(1)
+      .bytes(new Uint8Array(32))
+      .bytes(reversed(fromHex(merkleRoot)));
+    return toHex(reversed(hash256(w.u32(timeSec).u32(bits).u32(nonce).done())));
+  };
+  const bitcoin = made("4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b", 1_231_006_505, 0x1d00ffff, 2_083_236_893);
+  for (const coin of ["BTC", "BCH", "XEC"]) expect(mustRules({ coin, ...SEGWIT }).firstBlock, coin).toBe(bitcoin);
+  expect(mustRules({ coin: "DOGE" }).firstBlock).toBe(
+    made("5b2a3f53f605d62c53e62932dac6925e3d74afa5a4b459745c36d42d0ed26a69", 1_386_325_540, 0x1e0ffff0, 99_943),
+  );
+  for (const [fields, { header }] of [
+    [{ coin: "LTC", ...SEGWIT }, headerVectors.litecoin.genesis],
+    [KMD, headerVectors.komodo.genesis],
+  ] as const)
+    expect(mustRules(fields).firstBlock).toBe(toHex(reversed(hash256(fromHex(header)))));
+  expect(mustRules({ coin: "ANY" }).firstBlock).toBeNull();
+  expect(mustRules({ coin: "BTC", ...SEGWIT, is_testnet: true }).firstBlock).toBeNull();
+});
+
 test("anchors may be far easier than known blocks of their chains, and no easier than that", () => {
   const bits = (fields: object) => targetOfBits(mustRules(fields).anchorBits ?? 0) ?? 0n;
   const times = (known: number, limit: bigint): bigint => limit / (targetOfBits(known) ?? 1n);
@@ -55,6 +81,7 @@ test("a coin nothing is known of has its links checked and no work, and says why
     target: null,
     anchorBits: null,
     checkpoint: null,
+    firstBlock: null,
   });
   expect(mustRules({ ...KMD, coin: "DOC", asset: "DOC" })).toMatchObject({ layouts: ["equihash", "plain"], work: { kind: "unchecked" } });
 });

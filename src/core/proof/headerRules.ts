@@ -63,6 +63,8 @@ export type HeaderRules = {
   readonly anchorBits: number | null;
   /** Of the coins file; null where it gives none. */
   readonly checkpoint: Checkpoint | null;
+  /** Hash of the first block, display order; null: it is what the servers say. */
+  readonly firstBlock: string | null;
 };
 
 /** `BadCheckpoint`: the entry can be corrected. `reason`: of that the field and what is wrong with it, else the end of a sentence. */
@@ -85,8 +87,8 @@ export function headerRulesOf(entry: CoinEntry, kind: UtxoKind): Result<HeaderRu
   const layouts = kind.template.format.kind === "sapling" ? SAPLING_LAYOUTS : ANY_LAYOUT;
   if (facts.kind === "unknown") {
     const work: ProofOfWork = { kind: "unchecked", reason: facts.reason };
-    return ok({ layouts, work, target: null, anchorBits: null, checkpoint: checkpoint.value });
+    return ok({ layouts, work, target: null, anchorBits: null, checkpoint: checkpoint.value, firstBlock: null });
   }
-  const { layout, work, target, anchorBits } = facts;
-  return ok({ layouts: [layout], work, target, anchorBits, checkpoint: checkpoint.value });
+  const { layout, work, target, anchorBits, firstBlock } = facts;
+  return ok({ layouts: [layout], work, target, anchorBits, checkpoint: checkpoint.value, firstBlock });
 }

@@ -10,6 +10,8 @@ export type ChainFacts =
       readonly target: TargetRule | null;
       /** Dozens of times as easy as the chain has been for years. */
       readonly anchorBits: number | null;
+      /** Its hash, display order. No header that is read leads to it: servers could make up another. */
+      readonly firstBlock: string;
     }
   | { readonly kind: "unknown"; readonly reason: string }
   /** The hash or the form of its headers is none that this node can work out. */
@@ -32,6 +34,7 @@ const BITCOIN: Known = {
   target: { kind: "period", limitBits: BITCOIN_LIMIT, spanSec: 14 * DAY_SEC, measuredFrom: 0 },
   // Block 840000 had 0x17034219.
   anchorBits: 0x1800ffff,
+  firstBlock: "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
 };
 /** Targets follow each block's time smoothly (ASERT: twice as easy after two days without a block), since 15 November 2020. */
 const CASH: TargetRule = {
@@ -60,6 +63,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
       target: { kind: "period", limitBits: 0x1e0fffff, spanSec: 3.5 * DAY_SEC, measuredFrom: 1 },
       // Block 2000000 had 0x1a01a4a0.
       anchorBits: 0x1b00ffff,
+      firstBlock: "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2",
     }),
   ],
   [
@@ -70,6 +74,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
       target: { kind: "smooth", limitBits: 0x1e0fffff, easing: { kind: "step", percent: 150 } },
       // Block 3631810 had 0x1a0370c2.
       anchorBits: 0x1b00ffff,
+      firstBlock: "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691",
     }),
   ],
   ["BCH", known({ ...BITCOIN, target: CASH, anchorBits: 0x1900ffff })],
@@ -81,6 +86,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
       work: { kind: "equihash", params: { n: 200, k: 9, person: "ZcashPoW" }, floorBits: 0x200f0f0f },
       target: null,
       anchorBits: null,
+      firstBlock: "027e3758c3a65b12aa1046462b486d0a63bfa1beae327897f56c5cfb7daaae71",
     }),
   ],
   ["DASH", namedBy("X11")],

@@ -25,6 +25,7 @@ const DOGE: HeaderRules = {
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 };
 
 type Shape = {

@@ -11,6 +11,7 @@ const rules = (work: ProofOfWork): HeaderRules => ({
   target: null,
   anchorBits: null,
   checkpoint: null,
+  firstBlock: null,
 });
 const UNCHECKED = rules({ kind: "unchecked", reason: "test" });
 const SHA256D = rules({ kind: "sha256d" });

@@ -1,0 +1,75 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { fromHex, toHex } from "../../src/core/util/bytes.ts";
+import { hash256 } from "../../src/core/utxo/hash.ts";
+import type { ChainStore } from "../../src/ports/chainStore.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+const LIARS = [0, 1];
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+const newStore = (): ChainStore => openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+const statesOf = (chain: ElectrumChain): readonly string[] => chain.servers().map(({ state }) => state);
+/** The liars have all blocks as they are but for the first, which they made up, and the second, which names it. */
+async function world(count: number): Promise<ElectrumWorld> {
+  let first: Uint8Array = new Uint8Array(0);
+  const w = await startElectrumChain(SEGWIT_COIN, count, (line, server, call) => {
+    const at = /"blockchain\.block\.header","params":\[([01])\]/.exec(call)?.[1];
+    if (!LIARS.includes(server) || at === undefined) return line;
+    return line.replace(/"result":"([0-9a-f]+)"/, (_, hex: string) => {
+      const header = fromHex(hex);
+      // Its nonce, or what it names.
+      if (at === "0") header.set([1, 2, 3, 4], 76);
+      else header.set(hash256(first), 4);
+      if (at === "0") first = header;
+      return `"result":"${toHex(header)}"`;
+    });
+  });
+  cleanup.push(() => w.close());
+  return w;
+}
+
+async function open(w: ElectrumWorld, store = newStore()): Promise<ElectrumChain> {
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  return chain;
+}
+
+/** The honest ones come half a minute after the liars. */
+async function lateOpen(w: ElectrumWorld, store = newStore()): Promise<ElectrumChain> {
+  const away = w.servers.filter((_, i) => !LIARS.includes(i)).map(({ faults }) => ({ faults, id: faults.add({ kind: "refuse" }).id }));
+  const chain = await open(w, store);
+  await w.pass(30_000);
+  for (const { faults, id } of away) faults.clear(id);
+  await w.pass(60_000);
+  return chain;
+}
+
+const firstHash = (w: ElectrumWorld): string => w.blocks()[0]?.hash ?? "";
+
+test("liars who come first with a first block of their own shut nobody out of a coin whose first block is known", async () => {
+  const w = await world(4);
+  w.firstBlock = firstHash(w);
+  const chain = await lateOpen(w);
+  expect(statesOf(chain)).toEqual(["dropped", "dropped", "connected", "connected"]);
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.status()).toMatchObject({ state: "ready", tip: { height: 120 } });
+});
+
+test("a first block that liars had stored gives way to the one that is known", async () => {
+  const w = await world(4);
+  const store = newStore();
+  await store.setGenesis("ee".repeat(32));
+  w.firstBlock = firstHash(w);
+  const chain = await open(w, store);
+  await whileTimePasses(w, chain.refresh());
+  expect(statesOf(chain)).toEqual(["dropped", "dropped", "connected", "connected"]);
+  expect((await store.load()).genesis).toBe(firstHash(w));
+});
