@@ -73,3 +73,13 @@ test("a first block that liars had stored gives way to the one that is known", a
   expect(statesOf(chain)).toEqual(["dropped", "dropped", "connected", "connected"]);
   expect((await store.load()).genesis).toBe(firstHash(w));
 });
+
+test("two of five who come first do not say for good which block a coin begins with that is not known", async () => {
+  const w = await world(5);
+  const store = newStore();
+  const chain = await lateOpen(w, store);
+  expect(statesOf(chain)).toEqual(["dropped", "dropped", "connected", "connected", "connected"]);
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.status()).toMatchObject({ state: "ready", tip: { height: 120 } });
+  expect((await store.load()).genesis).toBe(firstHash(w));
+});

@@ -1354,9 +1354,16 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "the first server's first block is fixed for good",
     `${AT}/firstBlock.ts`,
-    "if (count < witnessesOf(this.#deps.servers))",
+    "if (count < Math.max(witnessesOf(all), majorityOf(maxConnected)))",
     "if (count < 1)",
     LIAR_TEST,
+  ),
+  bug(
+    "two of five that come first say for good which block a coin begins with",
+    `${AT}/firstBlock.ts`,
+    "Math.max(witnessesOf(all), majorityOf(maxConnected))",
+    "witnessesOf(all)",
+    "test/electrum/firstBlock.test.ts",
   ),
   bug("bytes that cannot be read are a lie", `${AT}/txProver.ts`, "if (tx !== null) server", "server", LIAR_TEST),
   bug(

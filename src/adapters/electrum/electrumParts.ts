@@ -87,6 +87,9 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     get servers() {
       return chosen.voters;
     },
+    get maxConnected() {
+      return chosen.maxConnected;
+    },
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
     headersPerLook: options.headersPerLook ?? null,
   });

@@ -12,6 +12,8 @@ export type FirstBlockDeps = {
   readonly genesis: string | null;
   /** Servers there may be, connected or not. */
   readonly servers: number;
+  /** Of these, as many as are connected at most. */
+  readonly maxConnected: number;
 };
 
 /** The first block of the chain: which one it is, is known or most servers say once, and then for good. */
@@ -31,7 +33,7 @@ export class FirstBlock {
     return this.#hash;
   }
 
-  /** Has servers of other chains dropped once two agree. */
+  /** Has servers of other chains dropped once enough agree. */
   async agree(servers: readonly RemoteServer[]): Promise<Look<undefined>> {
     if (this.#hash !== null) return this.#keep(this.#hash);
     const counts = new Map<string, number>();
@@ -39,8 +41,9 @@ export class FirstBlock {
     const found = [...counts].find(([, count]) => count >= majorityOf(servers.length));
     if (found === undefined) return err({ kind: "disagree", what: "the first block" });
     const [genesis, count] = found;
-    // One of several may be the only one that is there; for good it takes two, or it would shut out all that come later.
-    if (count < witnessesOf(this.#deps.servers)) return ok(undefined);
+    // Those that are there now may be those who came first; for good it takes most of all that there will be, or they would shut out the others.
+    const { servers: all, maxConnected } = this.#deps;
+    if (count < Math.max(witnessesOf(all), majorityOf(maxConnected))) return ok(undefined);
     await this.#keep(genesis);
     const others = servers.filter((s) => s.genesis !== genesis);
     for (const s of others) s.contradicted(`it serves another chain: its first block is ${s.genesis}, not ${genesis}`);

@@ -35,6 +35,7 @@ export type HeaderFollowerDeps = {
   readonly genesis: string | null;
   /** Servers there may be, connected or not. */
   readonly servers: number;
+  readonly maxConnected: number;
   /** See `ElectrumOptions.costlyWork`. */
   readonly costlyWork: bigint;
   /** See `ElectrumOptions.headersPerLook`. */
