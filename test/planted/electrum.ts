@@ -1359,6 +1359,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     LIAR_TEST,
   ),
   bug(
+    "half of the servers stop a chain whose blocks prove themselves",
+    `${AT}/headerFollower.ts`,
+    "return own === undefined ? agreed : this.#byWorkAlone(servers, own, agreed);",
+    "return agreed;",
+    "test/electrum/halfLie.test.ts",
+  ),
+  bug(
+    "half of the servers name blocks that are not there, and nobody names them",
+    `${AT}/headerFollower.ts`,
+    "    judgeByTip(servers, best.chain",
+    "    if (servers.length === 0) judgeByTip(servers, best.chain",
+    "test/electrum/halfLie.test.ts",
+  ),
+  bug(
     "two of five that come first say for good which block a coin begins with",
     `${AT}/firstBlock.ts`,
     "Math.max(witnessesOf(all), majorityOf(maxConnected))",

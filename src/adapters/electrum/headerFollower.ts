@@ -4,6 +4,7 @@ import { beats, type HeaderLimits, headerAt, isEven, tipOf } from "../../core/pr
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { workOf } from "../../core/proof/proofOfWork.ts";
 import { err, ok } from "../../core/util/result.ts";
+import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -13,12 +14,14 @@ import { FirstBlock } from "./firstBlock.ts";
 import { forkWith } from "./forkSearch.ts";
 import { type HeaderPlan, stayAt } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
-import { type Agreed, agreedBlock, dropWorkless, isHadBy, judgeOthers } from "./headerVotes.ts";
+import { type Agreed, agreedBlock, dropWorkless, isHadBy, judgeByTip, judgeOthers } from "./headerVotes.ts";
 import { KeptBranches } from "./keptBranches.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 /** Headers fetched at the first start: the median time, and room for a reorganisation. */
 const FIRST_WINDOW = 100;
+/** How far back a block most agree on is looked for. Not where blocks prove themselves: each step costs every server a header. */
+const MAX_BACK = 256;
 /** Headers read per look at most; longer ways take several. */
 const MAX_STEP = 2_000;
 /** The same where each header costs milliseconds to check. */
@@ -73,18 +76,29 @@ export class HeaderFollower {
     if (dropWorkless(servers, this.#deps.rules, this.#judged)) return err({ kind: "moved" });
     const first = await this.#first.agree(servers);
     if (!first.ok) return first;
-    const agreed = await agreedBlock(this.#deps.reader, servers);
-    if (!agreed.ok) return agreed;
+    const { reader, index } = this.#deps;
+    const own = this.#isCostly(servers) ? index.tipHeader : undefined;
+    const agreed = await agreedBlock(reader, servers, own === undefined ? MAX_BACK : 0);
+    if (!agreed.ok) return own === undefined ? agreed : this.#byWorkAlone(servers, own, agreed);
     judgeOthers(agreed.value, servers);
     const plan = await this.#planFor(agreed.value, servers);
     if (!plan.ok || !this.#isCostly(servers)) return plan;
     if (await this.#isUnmeasured(plan.value, servers)) return this.#keepOwn(agreed.value.height, servers);
     // What most have may be more than was read of it: until that shows, it is read like anybody's branch.
     const isOpen = plan.value.height < plan.value.target && (await this.#isLess(plan.value, servers));
-    const start = isOpen ? stayAt(this.#deps.index.tipHeader?.height ?? 0) : plan.value;
+    const start = isOpen ? stayAt(index.tipHeader?.height ?? 0) : plan.value;
     const best = await this.#withMoreWork(start, servers);
     const isKept = (await this.#isLess(best, servers)) || (isOpen && best === start);
     return isKept ? this.#keepOwn(plan.value.height, servers) : ok(best);
+  }
+
+  /** Where blocks prove themselves most need not agree: half of the servers could keep all of them from it by naming what they like. */
+  async #byWorkAlone(servers: readonly RemoteServer[], own: BlockRef, disagreement: Look<never>): Promise<Look<HeaderPlan>> {
+    const start = stayAt(own.height);
+    const best = await this.#withMoreWork(start, servers);
+    if (best === start && !(await isHadBy(this.#deps.reader, own, servers))) return disagreement;
+    judgeByTip(servers, best.chain === null ? own : { height: best.height, hash: tipOf(best.chain.checked).hash });
+    return ok(best);
   }
 
   /** Whether a plan leaves our chain for one with no more work. After a restart its work is read again from who still has it. */

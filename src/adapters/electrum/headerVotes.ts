@@ -8,9 +8,6 @@ import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 
-/** How far back a block all agree on is looked for. */
-const MAX_BACK = 256;
-
 /** A block, and who has it on its best chain. */
 export type Agreed = BlockRef & { readonly servers: readonly RemoteServer[] };
 /** The same, with those who have another one there; of others it is not known yet. */
@@ -60,15 +57,19 @@ function votedAt(reader: HeaderReader, having: readonly RemoteServer[], height: 
   });
 }
 
-/** The highest block that most servers have. */
-export async function agreedBlock(reader: HeaderReader, servers: readonly RemoteServer[]): Promise<Look<Voted>> {
+/**
+ * The highest block that most servers have.
+ *
+ * @param maxBack so far below their last blocks one is looked for where these differ
+ */
+export async function agreedBlock(reader: HeaderReader, servers: readonly RemoteServer[], maxBack: number): Promise<Look<Voted>> {
   const need = majorityOf(servers.length);
   const tips = servers.flatMap((s) => s.tip?.height ?? []).sort((a, b) => b - a);
   // The highest that so many claim to reach. Steps go down from there, however far behind one of them is.
   const highest = tips[need - 1];
   if (highest === undefined) return err({ kind: "moved" });
   const backs = [...tips];
-  for (let back = 1; back <= MAX_BACK && highest - back >= 0; back *= 2) backs.push(highest - back);
+  for (let back = 1; back <= maxBack && highest - back >= 0; back *= 2) backs.push(highest - back);
   const heights = [...new Set(backs)].filter((height) => height <= highest).sort((a, b) => b - a);
   for (const height of heights) {
     const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
@@ -109,6 +110,14 @@ export function judgeOthers(voted: Voted, servers: readonly RemoteServer[]): voi
     else if (voted.servers.includes(server)) judge(server, voted, voted.hash);
     else if (tip.height < voted.height) server.suspect(`it is behind the others, at block ${tip.height}`);
     else if (voted.others.includes(server)) judge(server, voted, null);
+  }
+}
+
+/** The same where most agree on nothing and the last block with most work is followed: who shows another one there, or names one above it. */
+export function judgeByTip(servers: readonly RemoteServer[], followed: BlockRef): void {
+  for (const server of servers) {
+    const { tip } = server;
+    if (tip !== null && tip.height >= followed.height) judge(server, followed, tip.height === followed.height ? tip.header.hash : null);
   }
 }
 
