@@ -979,6 +979,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/jsonRpc/daemonClient.test.ts",
   ),
   bug(
+    "who calls an activation off is told for a moment that the coin is activated already",
+    "src/app/coin/coinRegistry.ts",
+    "const chain = this.#calledOff.has(ticker) ? undefined : this.#shelf.opening.get(ticker);",
+    "const chain = this.#shelf.opening.get(ticker);",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin that is enabled anew while a cancelled activation ends is refused as being enabled",
+    "src/app/coin/coinRegistry.ts",
+    "if (before) await before;",
+    "",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
     "an entry without a protocol is enabled as whatever it looks like",
     "src/app/coin/coinRegistry.ts",
     '    if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });\n',

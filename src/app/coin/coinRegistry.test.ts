@@ -80,6 +80,22 @@ test("a balance that is what the node last knew is marked as such, and one of no
   expect(await balance()).toMatchObject({ balance: "0", swapnode: { state: "unreachable", height: null } });
 });
 
+test("who calls an activation off can ask for another at once", async () => {
+  const node = await coinNode([DOC], "registry test", false, "The DOC daemon is starting.");
+  const begin = async (): Promise<unknown> => {
+    const params = { ticker: "DOC", activation_params: { mode: { rpc: "Native" } } };
+    return (await node.v2("task::enable_utxo::init", params)).reply.result;
+  };
+  for (const id of [2, 3, 4]) {
+    expect(await begin()).toEqual({ task_id: id });
+    await node.clock.advance(1_000);
+    expect((await node.v2("task::enable_utxo::cancel", { task_id: id })).reply.result).toBe("success");
+  }
+  const again = node.flat("enable", { coin: "DOC" });
+  await node.clock.advance(20_100);
+  expect((await again).reply.error).toBe("Deactivated coin due to error in balance querying: The DOC daemon is starting.");
+});
+
 type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
 
 /** A registry of one enabled coin whose orders and swaps the test plays. */

@@ -35,6 +35,8 @@ export class CoinRegistry {
   readonly #stopping = new AbortController();
   /** Openings under way. */
   readonly #work = new Set<Promise<unknown>>();
+  /** Of these the ones that were called off and are just ending, by coin. */
+  readonly #calledOff = new Map<string, Promise<unknown>>();
 
   constructor(deps: CoinRegistryDeps) {
     const { log, entries, usersOf, beforeClose, cancelOrdersOf } = deps;
@@ -70,7 +72,7 @@ export class CoinRegistry {
   }
   /** A coin that is just being enabled: null until its chain is there. */
   opening(ticker: string): { readonly progress: ScanProgress | null } | null | undefined {
-    const chain = this.#shelf.opening.get(ticker);
+    const chain = this.#calledOff.has(ticker) ? undefined : this.#shelf.opening.get(ticker);
     return chain && { progress: chain.status().progress };
   }
   onActivated(listener: () => void): () => void {
@@ -81,6 +83,8 @@ export class CoinRegistry {
   async enable(request: EnableRequest, signal: AbortSignal, aside = false): Promise<Result<ActiveCoin, EnableError>> {
     const { coin: ticker } = request;
     const entry = this.#deps.entries.get(ticker);
+    const before = this.#calledOff.get(ticker);
+    if (before) await before;
     if (this.#stopping.signal.aborted) throw new Aborted("the node stops");
     const taken = this.#taken(ticker);
     if (taken) return err(taken);
@@ -91,7 +95,19 @@ export class CoinRegistry {
     const opening = withParents([signal, this.#stopping.signal], (s) =>
       back ? this.#enableAgain(entry, back, request, aside, s) : this.#open(entry, request, aside, s),
     );
-    return this.#noted([ticker], opening);
+    return this.#unlessCalledOff(ticker, this.#noted([ticker], opening), signal);
+  }
+
+  /** Whoever called it off may ask for another at once, which waits until this one has ended. */
+  async #unlessCalledOff<T>(ticker: string, opening: Promise<T>, signal: AbortSignal): Promise<T> {
+    const onAbort = (): void => void this.#calledOff.set(ticker, Promise.allSettled([opening]));
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await opening;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#calledOff.delete(ticker);
+    }
   }
 
   /** What stayed for swaps or tokens is there already. */
