@@ -107,7 +107,7 @@ one cell prints its story when it is bad.
 A cell is one swap of two nodes' whole swap engines (engine, coins, chain index, store) on their chains and a virtual clock, run to its end. Coins of scripts are on embedded chains; \`ETH\` is
 the platform coin of the simulated account chain ([ADR 30](adr/0030-simulated-account-chain.md)), \`TOKEN\` a token on it.
 L is ${LOCK_SEC} s, blocks come every ${BLOCK_SEC} s, payments need ${CONFIRMATIONS} confirmations. One side dies once (or three times) and is started again.
-The nodes have daemons; \`npm run matrix -- --part scripts --backend electrum\` has them on five Electrum servers of which one lies, one stalls and one lags. CI runs every fifth cell so.
+The nodes have daemons; \`npm run matrix -- --part scripts --backend electrum\` has them on five Electrum servers of which one lies, one stalls and one lags. CI runs every tenth cell so.
 
 | Axis | Values |
 | --- | --- |
