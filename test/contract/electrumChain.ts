@@ -87,6 +87,7 @@ export type ElectrumWorld = ContractChain & {
   checkpoint: HeaderRules["checkpoint"];
   /** What this node knows by itself. */
   firstBlock: HeaderRules["firstBlock"];
+  target: HeaderRules["target"];
   /** Another server answers at an address. */
   replace(at: number, server: ElectrumServer): void;
   openElectrum(store: ChainStore, options?: ElectrumOptions, log?: Log, credit?: ServerCredit): Promise<ElectrumChain>;
@@ -140,6 +141,7 @@ export async function startElectrumChain(
     voters: [],
     checkpoint: null,
     firstBlock: null,
+    target: null,
     pollMs: 1_000,
     pass: async (ms) => void (await clock.advance(ms)),
     replace: (at, server) => void replaced.set(at, server),
@@ -147,7 +149,7 @@ export async function startElectrumChain(
       return openElectrumChain({
         ticker: "TST",
         format: steered.format,
-        headerRules: { ...TEST_RULES, checkpoint: world.checkpoint, firstBlock: world.firstBlock },
+        headerRules: { ...TEST_RULES, checkpoint: world.checkpoint, firstBlock: world.firstBlock, target: world.target },
         servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
         clock: { nowMs: () => clock.nowMs() + world.skewMs, after: (ms, task) => clock.after(ms, task) },

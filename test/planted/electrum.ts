@@ -1359,6 +1359,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     LIAR_TEST,
   ),
   bug(
+    "one block that costs nothing has most servers take a chain with work away at a start",
+    `${AT}/headerFollower.ts`,
+    "return rules.target !== null && (await",
+    "return rules.target === null && (await",
+    "test/electrum/halfLie.test.ts",
+  ),
+  bug(
     "half of the servers stop a chain whose blocks prove themselves",
     `${AT}/headerFollower.ts`,
     "return own === undefined ? agreed : this.#byWorkAlone(servers, own, agreed);",

@@ -77,12 +77,12 @@ export class HeaderFollower {
     const first = await this.#first.agree(servers);
     if (!first.ok) return first;
     const { reader, index } = this.#deps;
-    const own = this.#isCostly(servers) ? index.tipHeader : undefined;
+    const own = (await this.#isCostly(servers)) ? index.tipHeader : undefined;
     const agreed = await agreedBlock(reader, servers, own === undefined ? MAX_BACK : 0);
     if (!agreed.ok) return own === undefined ? agreed : this.#byWorkAlone(servers, own, agreed);
     judgeOthers(agreed.value, servers);
     const plan = await this.#planFor(agreed.value, servers);
-    if (!plan.ok || !this.#isCostly(servers)) return plan;
+    if (!plan.ok || !(await this.#isCostly(servers))) return plan;
     if (await this.#isUnmeasured(plan.value, servers)) return this.#keepOwn(agreed.value.height, servers);
     // What most have may be more than was read of it: until that shows, it is read like anybody's branch.
     const isOpen = plan.value.height < plan.value.target && (await this.#isLess(plan.value, servers));
@@ -148,11 +148,13 @@ export class HeaderFollower {
     return this.isCostly && this.#headers.now !== null && isEven(this.#headers.now.checked, this.#deps.rules);
   }
 
-  #isCostly(servers: readonly RemoteServer[]): boolean {
+  async #isCostly(servers: readonly RemoteServer[]): Promise<boolean> {
     const { rules, costlyWork } = this.#deps;
     // Once there is a chain it tells: anybody can show one cheap block.
     if (rules.work.kind === "unchecked" || this.#headers.now !== null) return this.isCostly;
-    return servers.every((s) => s.tip === null || workOf(s.tip.header, rules) >= costlyWork);
+    if (servers.every((s) => s.tip === null || workOf(s.tip.header, rules) >= costlyWork)) return true;
+    // Also the one of before a start, where somebody still gives its headers. Where targets bind nothing no chain costs so much.
+    return rules.target !== null && (await this.#headers.own(servers)) !== null && this.isCostly;
   }
 
   /** Somebody's branch that has more work than what most servers have is followed instead. */
@@ -222,7 +224,7 @@ export class HeaderFollower {
     const nowMs = clock.nowMs();
     this.#behindSinceMs = Math.min(nowMs, this.#behindSinceMs ?? nowMs);
     const waitedMs = nowMs - this.#behindSinceMs;
-    if (this.#isCostly(servers) || waitedMs < BEHIND_MS) return err({ kind: "behind", height: agreed.height, ours: own.height });
+    if ((await this.#isCostly(servers)) || waitedMs < BEHIND_MS) return err({ kind: "behind", height: agreed.height, ours: own.height });
     log.warn("chain_shrank", { from: own.height, to: agreed.height });
     this.#behindSinceMs = null;
     if (agreed.height < index.windowBottom) return this.#startAt(agreed, servers);
