@@ -1109,7 +1109,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a payment whose receipt no node has is not taken back while logs are searched for it",
-    "src/app/swap/duties/claimAndRefund.ts",
+    "src/app/swap/duties/refundView.ts",
     ' || coin.chain.unfound?.(script) === "unspent"',
     "",
     PRUNED,

@@ -31,7 +31,6 @@ const RUNNER = "src/app/swap/swapRunner.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
 const SENDING = "src/app/swap/duties/sending.ts";
-const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
 const LATE_CLAIM = "src/app/swap/duties/lateClaim.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const OUTPUTS = "src/app/coin/ownOutputs.ts";
@@ -154,9 +153,9 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "in time",
     AWAY,
     "a refund leaves too early",
-    CLAIM,
-    "lockHasPassed(task, side, contract.lock) &&",
-    "lockHasPassed(task, side, contract.lock - 600) &&",
+    "src/app/swap/duties/refundView.ts",
+    "lockHasPassed(task, side, contract.lock),",
+    "lockHasPassed(task, side, contract.lock - 600),",
   ),
   caught(
     "truth",

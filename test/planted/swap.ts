@@ -10,6 +10,12 @@ const PUBLISH = "src/app/swap/duties/publish.ts";
 const SENDING = "src/app/swap/duties/sending.ts";
 const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
 const PROVEN = "src/app/swap/duties/provenSpend.ts";
+const IDLE = "src/app/swap/duties/idleSpends.ts";
+const IDLE_TEST = "src/app/swap/duties/idleSpends.test.ts";
+const REFUND_VIEW = "src/app/swap/duties/refundView.ts";
+const REFUND_VIEW_TEST = "src/app/swap/duties/refundView.test.ts";
+const REFUND_STAYS = "src/core/swap/refundStays.ts";
+const REFUND_STAYS_TEST = "src/core/swap/refundStays.test.ts";
 const INVENTED = "test/electrum/inventedBlock.test.ts";
 const LOCK_TIMES = "src/app/swap/duties/lockTimes.ts";
 const FEE = "src/app/swap/duties/fee.ts";
@@ -501,16 +507,16 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a maker whose claim came into a block while it was away takes its own payment back, too",
-    "src/app/swap/duties/claimAndRefund.ts",
-    "!isPaidOut(task, sinceSec) && ",
-    "",
+    REFUND_STAYS,
+    'if (view.claim === "mined" ||',
+    'if ((view.isSigned && view.claim === "mined") ||',
     OUTBOX,
   ),
   bug(
     "a refund that was signed before the claim came into a block leaves at the next start",
     PUBLISH,
-    "isPaidOut(task, sinceSec)) {",
-    "isPaidOut(task, sinceSec) && !first.attempted) {",
+    "whyRefundStays(task) !== null) {",
+    "whyRefundStays(task) !== null && !first.attempted) {",
     OUTBOX,
   ),
   bug(
@@ -529,17 +535,17 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a refund leaves while the claim waits in a block for its depth",
-    "src/app/swap/duties/claimAndRefund.ts",
-    "  if (!own[slot]?.attempted) return false;\n",
-    "  if (own[slot] !== null) return false;\n",
+    REFUND_VIEW,
+    "const isMined = own[slot]?.attempted === true &&",
+    "const isMined = own[slot] === null &&",
     "test/sim/rules.test.ts",
   ),
   bug(
     "a refund leaves at a start while the chain of the claim, which is in a block, is away",
-    "src/app/swap/duties/claimAndRefund.ts",
-    "facts[slot]?.block != null || task.nowSec()",
-    "task.nowSec()",
-    "src/app/swap/duties/claimAndRefund.test.ts",
+    REFUND_VIEW,
+    "wasClaimMined: facts[slot]?.block != null,",
+    "wasClaimMined: false,",
+    REFUND_VIEW_TEST,
   ),
   bug(
     "a refund that stays home because the claim is in a block goes along with its child",
@@ -551,16 +557,58 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "servers that are visited get a refund while the claim is in a block",
     "src/app/swap/duties/guardedContracts.ts",
-    "isOwn && isPaidOut(task, this.#sinceSec) ? []",
-    "isOwn && isPaidOut(task, this.#sinceSec) && !isOwn ? []",
+    "isOwn && whyRefundStays(task) !== null ? []",
+    "isOwn && whyRefundStays(task) !== null && !isOwn ? []",
     GUARDED_TEST,
   ),
   bug(
     "a refund that stays home because the claim is in a block holds up its account",
-    "src/app/swap/duties/idleSpends.ts",
-    "return task.state.own[ownClaim(role)] !== undefined && isInBlock(",
-    "return task.state.own[ownClaim(role)] === undefined && isInBlock(",
-    "src/app/swap/duties/idleSpends.test.ts",
+    IDLE,
+    'return whyRefundStays(task) === "paid";',
+    'return whyRefundStays(task) !== "paid";',
+    IDLE_TEST,
+  ),
+  bug(
+    "a refund that stays home by the log holds up its account while nobody can look at the claim's block",
+    IDLE,
+    'return whyRefundStays(task) === "paid";',
+    'return task.covered.size > 1 && whyRefundStays(task) === "paid";',
+    IDLE_TEST,
+  ),
+  bug(
+    "a refund that waits for a first look gives up its nonce at each start",
+    IDLE,
+    'return whyRefundStays(task) === "paid";',
+    "return whyRefundStays(task) !== null;",
+    IDLE_TEST,
+  ),
+  bug(
+    "a refund leaves beside a claim that a chain shows in a block before it was looked at as a whole",
+    REFUND_VIEW,
+    'claim: isMined ? "mined" : isCovered',
+    'claim: isMined && isCovered ? "mined" : isCovered',
+    REFUND_VIEW_TEST,
+  ),
+  bug(
+    "a refund waits for a claim that nobody can look at, for as long as nobody can",
+    REFUND_VIEW,
+    "isFresh: task.ranSec() < FIRST_LOOK_SEC,",
+    "isFresh: task.ranSec() >= 0,",
+    REFUND_VIEW_TEST,
+  ),
+  bug(
+    "a refund leaves beside a claim that was in a block when somebody could look last",
+    REFUND_STAYS,
+    ' || (view.claim === "unknown" && view.wasClaimMined)) return "paid";',
+    ') return "paid";',
+    REFUND_STAYS_TEST,
+  ),
+  bug(
+    "a refund that is signed waits for a secret that is in a pool",
+    REFUND_STAYS,
+    "  if (view.isSigned) return null;\n",
+    "",
+    REFUND_STAYS_TEST,
   ),
   bug(
     "a maker back after both locks takes both payments",
@@ -977,9 +1025,9 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a refund is tried before its lock",
-    CLAIM,
-    "lockHasPassed(task, side, contract.lock) &&",
-    "lockHasPassed(task, side, contract.lock - 600) &&",
+    REFUND_VIEW,
+    "lockHasPassed(task, side, contract.lock),",
+    "lockHasPassed(task, side, contract.lock - 600),",
     LIMITS,
   ),
   bug(
@@ -991,9 +1039,9 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a payment that the other side took is refunded",
-    CLAIM,
-    "if (isTime && !(output && isTaken(task, coin, output)) &&",
-    "if (isTime && !(output && isTaken(task, coin, { ...output, spentBy: null })) &&",
+    REFUND_VIEW,
+    "if (!output?.spentBy) return",
+    "if (!output?.spentBy?.block) return",
     LIMITS,
   ),
   bug(
@@ -1306,9 +1354,9 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a spend through no branch that servers make up in a block keeps a refund at home",
-    CLAIM,
-    "return !coin.chain.guard ||",
-    'return coin.chain.tx(txid)?.txid !== "" ||',
+    REFUND_VIEW,
+    "!coin.chain.guard || (spend !== undefined",
+    'spend?.txid !== "" || (spend !== undefined',
     INVENTED,
   ),
   bug(
@@ -1336,16 +1384,16 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a maker that has taken its own payment back keeps the taker's refund at home",
-    CLAIM,
-    "if (facts[theirRefund(terms.role)]?.confirmed) return false;",
-    "if (facts[theirRefund(terms.role)]?.confirmed && !negotiated) return false;",
+    REFUND_VIEW,
+    "isTheirsBack: facts[theirRefund(terms.role)]?.confirmed === true,",
+    "isTheirsBack: false,",
     ALL_LIE,
   ),
   bug(
     "a spend that servers make up keeps a refund at home",
-    CLAIM,
-    "return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));",
-    "return Boolean(spend && negotiated);",
+    REFUND_VIEW,
+    'return spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)) ? "pooled"',
+    'return spend && negotiated ? "pooled"',
     ALL_LIE,
   ),
   bug(
@@ -1859,6 +1907,13 @@ export const SWAP: readonly PlantedBug[] = [
     TASK,
     'peer: ["messages", "anything"],',
     'peer: ["anything"],',
+    TASK_TEST,
+  ),
+  bug(
+    "a refund waits for a first look for hours where the clock was set back after the start",
+    TASK,
+    "return (this.#steadyMs() - this.#startedMs) / 1_000;",
+    "return (this.deps.clock.nowMs() - this.#startedMs) / 1_000;",
     TASK_TEST,
   ),
   bug("news of the chain wakes nobody who looks at it alone", TASK, 'chain: ["chain", "anything"],', 'chain: ["anything"],', TASK_TEST),

@@ -53,6 +53,16 @@ test("a duty that the state no longer demands does not wait for its time, nor do
   expect(other.ends).toEqual(["negotiate called off at 3000"]);
 });
 
+test("how long a swap has run is no less for a clock that is set back after a start", () => {
+  let nowMs = 8 * 3_600_000;
+  const clock = { nowMs: () => nowMs, after: () => () => undefined };
+  const task = new SwapTask({ clock } as unknown as SwapTaskDeps, [STARTED]);
+  nowMs = 0;
+  expect(task.ranSec()).toBe(0);
+  nowMs = 61_000;
+  expect(task.ranSec()).toBe(61);
+});
+
 test("the same trouble, tried again and again, is logged once a minute", async () => {
   const clock = new VirtualClock(0);
   const log = new SilentLog();

@@ -6,7 +6,7 @@ import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step, ver
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { reasonOf } from "../../core/util/reasonOf.ts";
-import { Aborted, type Clock } from "../../ports/clock.ts";
+import { Aborted, type Clock, steadyTime } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
 import type { Reservation } from "../tradingCoin.ts";
@@ -102,6 +102,8 @@ export class SwapTask {
   isClaimKept = false;
   /** Tip at which an own refund that was signed before its time was first seen to be final in this run; null: it was not. */
   refundFinalFrom: number | null = null;
+  readonly #steadyMs: () => number;
+  readonly #startedMs: number;
   #state: SwapState;
   readonly #log: StoredEvent[];
   /** For the present state. */
@@ -116,6 +118,8 @@ export class SwapTask {
 
   constructor(deps: SwapTaskDeps, log: readonly StoredEvent[]) {
     this.deps = deps;
+    this.#steadyMs = steadyTime(deps.clock);
+    this.#startedMs = this.#steadyMs();
     this.#log = [...log];
     const [first, ...rest] = log;
     if (!first) throw new Error("a swap task needs its first event");
@@ -138,6 +142,10 @@ export class SwapTask {
   /** Unix seconds, never before the last event: a clock set back by a restart makes nothing early again. */
   nowSec(): number {
     return Math.floor(Math.max(this.deps.clock.nowMs(), this.#log.at(-1)?.atMs ?? 0) / 1_000);
+  }
+  /** How long it has run, seconds; a clock that is set back makes that no less. */
+  ranSec(): number {
+    return (this.#steadyMs() - this.#startedMs) / 1_000;
   }
   times(): SwapDeadlines {
     return deadlinesOf(this.#state);

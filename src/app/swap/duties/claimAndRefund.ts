@@ -1,18 +1,16 @@
 import { claimStays } from "../../../core/swap/claimStays.ts";
-import { ownClaim, ownPayment, ownRefund, theirPayment, theirRefund } from "../../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
+import { refundStays } from "../../../core/swap/refundStays.ts";
 import { secretIsPublic } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
-import type { SeenOutput } from "../../../ports/chain.ts";
 import { chainOf, contractOf } from "../contracts.ts";
-import type { SpendObstacle, SwapCoin } from "../swapCoin.ts";
+import type { SpendObstacle } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { claimView, isClaimInVainNow, isUnseen } from "./lateClaim.ts";
-import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
-import { branchOf } from "./provenSpend.ts";
-import { isInBlock } from "./sending.ts";
+import { refundView } from "./refundView.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 import { WaitedLooks } from "./waitedLooks.ts";
@@ -135,64 +133,24 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
 }
 
 /**
- * Whether somebody has taken the own payment. A spend that carries no secret is nobody's, in no block, or in one that strangers show: who
- * names it may have made it up, or will never give it to a miner, and a refund waits for neither. With the secret in it it pays for the
- * other payment, unless that has gone back while it is in no block.
- */
-function isTaken(task: SwapTask, coin: SwapCoin, { txid, spentBy }: SeenOutput): boolean {
-  if (spentBy === null) return false;
-  const { negotiated, facts, terms } = task.state;
-  const spend = coin.chain.tx(spentBy.txid);
-  if (spentBy.block !== null) {
-    return !coin.chain.guard || (spend !== undefined && branchOf(task, coin, ownPayment(terms.role), spend, txid) !== "other");
-  }
-  if (facts[theirRefund(terms.role)]?.confirmed) return false;
-  return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));
-}
-
-/** What a start has to look at of the other chain first is waited for so long. */
-const FIRST_LOOK_SEC = 60;
-
-/**
- * Whether the own claim is in a block, which the log may not say yet, or nobody has looked since the start: who has been paid takes nothing back. What the log
- * says of a block counts for as long as nobody can look, which may be long.
- * @param sinceSec when this run began to wait
- */
-export function isPaidOut(task: SwapTask, sinceSec: number): boolean {
-  const { own, facts, terms } = task.state;
-  const slot = ownClaim(terms.role);
-  if (!own[slot]?.attempted) return false;
-  if (task.covered.has(chainOf(terms.role, slot))) return isInBlock(task, slot, null);
-  return facts[slot]?.block != null || task.nowSec() < sinceSec + FIRST_LOOK_SEC;
-}
-
-/**
  * Waits until the chain's median time past has passed the own lock (BIP-113) and takes the money back, unless the
  * other side took it first. Never gives up: it ends only when `observe` records what became of the payment (design D6).
  */
 export async function refund(task: SwapTask, signal: AbortSignal): Promise<void> {
-  const sinceSec = task.nowSec();
   const looks = new WaitedLooks(task.deps.clock);
   for (;;) {
     const seen = task.seen("chain");
     const s = task.state;
     const { role } = s.terms;
     const slot = ownPayment(role);
-    const side = chainOf(role, slot);
-    const coin = task.coin(side);
-    const contract = contractOf(s, slot);
-    const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
-    const script = coin.contractScript(contract);
-    const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
-    const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
-    const isPaid = output?.block != null || coin.chain.unfound?.(script) === "unspent";
-    looks.look(coin.chain.status().tip?.hash ?? null);
-    const isDue = lockHasPassed(task, side, contract.lock) && isPaid;
-    const isTime = isDue || isHeldUp(task, side, contract.lock, isPaid, looks);
-    if (isTime && !(output && isTaken(task, coin, output)) && !isPaidOut(task, sinceSec) && raw !== undefined) {
-      const reason = isDue
-        ? `the lock time ${contract.lock} has passed and the payment is unspent`
-        : `the lock time ${contract.lock} has long passed by this node's clock, whatever the servers show`;
+    const { lock } = contractOf(s, slot);
+    looks.look(task.coin(chainOf(role, slot)).chain.status().tip?.hash ?? null);
+    const view = refundView(task, looks);
+    if (refundStays(view) === null && (s.own[slot]?.raw ?? s.facts[slot]?.raw) !== undefined) {
+      const reason =
+        view.isPassed && view.isPaid
+          ? `the lock time ${lock} has passed and the payment is unspent`
+          : `the lock time ${lock} has long passed by this node's clock, whatever the servers show`;
       const event =
         role === "maker"
           ? s.own.takerPaymentSpend
@@ -204,7 +162,7 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
       const built = buildSpend(task, ownRefund(role), slot, firstFee(task, ownRefund(role)));
       if (built) return storeSpend(task, ownRefund(role), built, null);
     }
-    const lockedMs = (contract.lock - task.nowSec() + 1) * 1_000;
+    const lockedMs = (lock - task.nowSec() + 1) * 1_000;
     await task.news(seen, Math.min(LOCKED_LOOK_MS, Math.max(REFUND_LOOK_MS, lockedMs)), signal);
   }
 }

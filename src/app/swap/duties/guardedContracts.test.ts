@@ -21,6 +21,8 @@ function begin(
   const guards: Guard[] = [];
   let [woken, calmed] = [0, 0];
   const chain = {
+    status: () => ({ state: "ready", tip: null }),
+    outputs: () => [],
     guard: (_script: Uint8Array, guard: Guard) => {
       guards.push(guard);
       return () => undefined;
@@ -54,7 +56,7 @@ function begin(
     facts,
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
-  const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => 2_000 };
+  const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => 2_000, ranSec: () => 0 };
   const task = { ...seen, state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
   return { guarded: new GuardedContracts(task), guards, woken: () => woken, calmed: () => calmed };
 }

@@ -4,9 +4,9 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { isPaidOut } from "./claimAndRefund.ts";
 import { isFormOf, ownSpends } from "./paymentForms.ts";
 import { ownPayments } from "./paymentLeaves.ts";
+import { whyRefundStays } from "./refundView.ts";
 
 /** A transaction with the secret in it that somebody names at the contract of a payment: nothing else of it may be believed. */
 export type ShownTx = SignedTx & { readonly payment: PaymentSlot };
@@ -18,8 +18,6 @@ const MAX_FORMS_TOLD = 2;
 export class GuardedContracts {
   readonly #task: SwapTask;
   readonly #releases = new Map<PaymentSlot, () => void>();
-  /** Since when this run waits, unix seconds. */
-  readonly #sinceSec: number;
   #isCalm = false;
   /** The first of each contract: one is enough, and whoever has the secret can make more. */
   readonly #shown = new Map<PaymentSlot, ShownTx>();
@@ -30,7 +28,6 @@ export class GuardedContracts {
 
   constructor(task: SwapTask) {
     this.#task = task;
-    this.#sinceSec = task.nowSec();
   }
 
   update(): void {
@@ -104,7 +101,7 @@ export class GuardedContracts {
     const isOwn = payment === ownPayment(task.state.terms.role);
     const payments = isOwn ? { payments: () => ownPayments(task) } : {};
     // Connected servers get no refund then either (`publish`).
-    const spends = () => (isOwn && isPaidOut(task, this.#sinceSec) ? [] : ownSpends(task, payment));
+    const spends = () => (isOwn && whyRefundStays(task) !== null ? [] : ownSpends(task, payment));
     const guard = { dueSec: contract.lock, onTx, spends, ...payments };
     return coin.chain.guard?.(coin.contractScript(contract), guard) ?? (() => undefined);
   }

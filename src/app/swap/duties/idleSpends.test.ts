@@ -24,20 +24,42 @@ const LOG: readonly SwapEvent[] = [
   ...sent("makerPaymentRefund", "d1"),
 ];
 
+const MINED: SwapEvent = { type: "tx_seen", slot: "takerPaymentSpend", txid: "c1", raw: "c1", block: BLOCK };
+
+type Case = {
+  readonly log?: readonly SwapEvent[];
+  readonly isClaimMined?: boolean;
+  /** The claim's chain was looked at since the start. */
+  readonly isCovered?: boolean;
+  readonly ranSec?: number;
+};
+
 /** What is given up, where each has a nonce. */
-function givenUp(isClaimMined: boolean): readonly string[] {
+function givenUp({ log = LOG, isClaimMined = false, isCovered = true, ranSec = 3_600 }: Case): readonly string[] {
   const gone = new Set<string>();
   const coin = {
     relayPolicy: "nonce",
+    contractScript: () => new Uint8Array(23),
     giveUp: (raw: Uint8Array) => void gone.add(toHex(raw)),
     takeBack: (raw: Uint8Array) => void gone.delete(toHex(raw)),
-    chain: { tx: (txid: string) => (txid === "c1" ? { txid, block: isClaimMined ? BLOCK : null } : undefined) },
+    chain: {
+      status: () => ({ state: "ready", tip: null }),
+      outputs: () => [],
+      tx: (txid: string) => (isCovered && txid === "c1" ? { txid, block: isClaimMined ? BLOCK : null } : undefined),
+    },
   };
-  const state = fold(LOG);
-  giveUpIdle({ state, coin: () => coin, taken: new Set(), doubted: { has: () => false } } as unknown as SwapTask);
+  const covered = new Set(isCovered ? ["maker", "taker"] : ["maker"]);
+  const task = { state: fold(log), coin: () => coin, taken: new Set(), covered, doubted: { has: () => false } };
+  giveUpIdle({ ...task, nowSec: () => 2_000_000_000, ranSec: () => ranSec } as unknown as SwapTask);
   return [...gone];
 }
 
 test("a refund holds up no account while the claim is in a block: it stays home then", () => {
-  expect([givenUp(false), givenUp(true)]).toEqual([[], ["d1"]]);
+  expect([givenUp({}), givenUp({ isClaimMined: true })]).toEqual([[], ["d1"]]);
+});
+
+test("nor while nobody can look whether the block that the claim was in still has it; it keeps its nonce until there was time to look", () => {
+  const [recorded, unrecorded] = [{ log: [...LOG, MINED], isCovered: false }, { isCovered: false }];
+  expect([givenUp(recorded), givenUp(unrecorded)]).toEqual([["d1"], []]);
+  expect([givenUp({ ...recorded, ranSec: 0 }), givenUp({ ...unrecorded, ranSec: 0 })]).toEqual([["d1"], []]);
 });

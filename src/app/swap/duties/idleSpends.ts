@@ -4,12 +4,12 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isClaimInVain, isUnseen } from "./lateClaim.ts";
-import { isInBlock } from "./sending.ts";
+import { whyRefundStays } from "./refundView.ts";
 
-/** Whether what this swap publishes does not leave now. */
+/** Whether what this swap publishes stays home for longer than the time of a first look. */
 function staysHome(task: SwapTask, slot: Slot): boolean {
   const { role } = task.state.terms;
-  if (slot === ownRefund(role)) return task.state.own[ownClaim(role)] !== undefined && isInBlock(task, ownClaim(role), null);
+  if (slot === ownRefund(role)) return whyRefundStays(task) === "paid";
   return slot === "takerPaymentSpend" && (isClaimInVain(task) || (task.isClaimKept && isUnseen(task)));
 }
 

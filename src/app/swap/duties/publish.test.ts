@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { swapTerms } from "../../../../test/fakes/swapTerms.ts";
+import { swapTerms, TERMS_KEY } from "../../../../test/fakes/swapTerms.ts";
 import type { Slot, SwapEvent } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
@@ -88,6 +88,8 @@ test("a fee whose nonce is used stays in a log that lacks that it left, while th
   expect(await feeInOutage(false)).toEqual(["waits"]);
 });
 
+const NEGOTIATED = { theirStartedAt: 1, theirLocktime: 0, makerCoinPub: TERMS_KEY, takerCoinPub: TERMS_KEY, secretHash: "22".repeat(20) };
+
 test("a child of a refund that stays home because a block has the own claim is not sent either: the refund would go along", async () => {
   const sent = (slot: Slot, txid: string): readonly SwapEvent[] => [
     { type: "tx_signed", slot, txid, raw: txid, notAfter: null },
@@ -95,13 +97,19 @@ test("a child of a refund that stays home because a block has the own claim is n
   ];
   const events: readonly SwapEvent[] = [
     { type: "started", terms: swapTerms("maker") },
+    { type: "negotiated", with: NEGOTIATED },
     ...sent("takerPaymentSpend", "c1"),
     ...sent("makerPaymentRefund", "d1"),
     ...sent("refundChild", "e1"),
   ];
   const coin = {
     relayPolicy: "nonce",
-    chain: { tx: (txid: string) => (txid === "c1" ? { txid, block: { height: 1, hash: "h" } } : undefined) },
+    contractScript: () => new Uint8Array(23),
+    chain: {
+      status: () => ({ state: "ready", tip: null }),
+      outputs: () => [],
+      tx: (txid: string) => (txid === "c1" ? { txid, block: { height: 1, hash: "h" } } : undefined),
+    },
   };
   const task = {
     state: fold(events),
@@ -109,6 +117,7 @@ test("a child of a refund that stays home because a block has the own claim is n
     covered: new Set(["maker", "taker"]),
     doubted: { has: () => false },
     nowSec: () => 0,
+    ranSec: () => 0,
     seen: () => ({}),
     news: () => Promise.reject(new Error("waits")),
   } as unknown as SwapTask;

@@ -9,7 +9,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
-import { isPaidOut, revealUnsafe, whyKept } from "./claimAndRefund.ts";
+import { revealUnsafe, whyKept } from "./claimAndRefund.ts";
 import { feeInVain, feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
@@ -18,6 +18,7 @@ import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
 import { formsToSpend, likeliestForm } from "./paymentForms.ts";
 import { isPaymentUnseen, maySendPayment, paymentSentBy } from "./paymentLeaves.ts";
+import { whyRefundStays } from "./refundView.ts";
 import { renew } from "./renew.ts";
 import { bringBackPayment, LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
@@ -59,7 +60,6 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;
   }
   const sendings = new Map<string | null, Sending>();
-  const sinceSec = task.nowSec();
   let isRefused = false;
   let isProven = !first.attempted;
   for (;;) {
@@ -72,7 +72,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       continue;
     }
     // It was signed when the claim was in no block, before a start, perhaps. With a child goes what it is built on.
-    if ((slot === ownRefund(role) || slot === "refundChild") && isPaidOut(task, sinceSec)) {
+    if ((slot === ownRefund(role) || slot === "refundChild") && whyRefundStays(task) !== null) {
       await task.news(seen, LOOK_MS, signal);
       continue;
     }
