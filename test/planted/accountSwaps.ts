@@ -1,6 +1,7 @@
 import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const RENEWALS = "src/app/swap/waitingRenewals.ts";
+const WAITING_SPENDS = "src/app/swap/waitingSpends.ts";
 const LATE_CLAIM = "test/sim/accountLateClaim.test.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
@@ -143,8 +144,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting swap's claim that never left is sent, and asked about, whatever became of its payment",
     RENEWALS,
-    "if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {",
-    "if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin)) && txids.length === 0) {",
+    "if (!mayGo) {",
+    "if (!mayGo && !showsSecret) {",
     LATE_CLAIM,
     WAITING_TEST,
   ),
@@ -180,9 +181,44 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a refund is sent while its swap waits though the claim is in a block",
     NEEDS,
-    "slot === ownRefund(role) && s.facts[ownClaim(role)]?.block != null;",
-    "slot === ownRefund(role) && s.facts[ownClaim(role)]?.confirmed === true;",
-    FUNDS_TEST,
+    "wasMined: fact?.block != null }",
+    "wasMined: fact?.confirmed === true }",
+    WAITING_TEST,
+  ),
+  bug(
+    "a refund is sent, and made dearer, while its swap waits though a block of its own account has the claim",
+    WAITING_SPENDS,
+    "const isMined = shown.some(({ block }) => block !== null);",
+    "const isMined = shown.length > 1;",
+    WAITING_TEST,
+  ),
+  bug(
+    "a refund that stays home for the claim while its swap waits holds up its account",
+    RENEWALS,
+    'if (stays === "paid") for (const raw of spend.raws) coin.giveUp?.(raw, true);',
+    "",
+    WAITING_TEST,
+  ),
+  bug(
+    "a refund waits for the claim by the log while its swap waits though its account says that no block has it",
+    WAITING_SPENDS,
+    'isMined ? "mined" : claim === null || shown.length > 0 ? "none" : "unknown"',
+    'isMined ? "mined" : claim === null ? "none" : "unknown"',
+    WAITING_TEST,
+  ),
+  bug(
+    "a refund leaves at a start while its swap waits before its account has looked at the claim",
+    RENEWALS,
+    "nowMs - sinceMs < FIRST_LOOK_SEC * 1_000",
+    "nowMs < sinceMs",
+    WAITING_TEST,
+  ),
+  bug(
+    "a refund waits for a first look for as long as its swap waits",
+    RENEWALS,
+    "nowMs - sinceMs < FIRST_LOOK_SEC * 1_000",
+    "nowMs >= sinceMs",
+    WAITING_TEST,
   ),
   bug(
     "a waiting claim that nobody has leaves beside the own refund where the log lacks the block of the own payment",
@@ -869,8 +905,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a fee that is moot is sent on for a swap that waits",
     NEEDS,
-    'slot === "fee" ? isFeeMoot(s) :',
-    'slot === "fee" ? false :',
+    'const isMoot = slot === "fee" && isFeeMoot(s);',
+    'const isMoot = slot !== "fee" && isFeeMoot(s);',
     FUNDS_TEST,
   ),
   bug(

@@ -128,7 +128,7 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
     { a1: START + 15_600, c1: null },
   ],
   [
-    "a refund, and the claim that came into a block after it was signed",
+    "a refund, and the claim that came into a block after it was signed: for that it stays home",
     "maker",
     [
       ...sent("makerPayment", "a1", UNTIL),
@@ -137,7 +137,7 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
       ...sent("makerPaymentRefund", "d1"),
       seen("takerPaymentSpend", "c1"),
     ],
-    { a1: null, c1: null, d1: 0 },
+    { a1: null, c1: null, d1: null },
   ],
   [
     "a refund, and the claim in no block",

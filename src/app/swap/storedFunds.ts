@@ -244,6 +244,7 @@ export class StoredFunds {
     const [own = null, claim = null] = [this.#reservations.get(uuid)?.reservation, this.#claimReservations.get(uuid)?.reservation];
     for (const { raw } of this.#needs.get(uuid)?.entrusted ?? []) for (const c of [coin, other]) c.handBack?.(raw);
     this.#needs.delete(uuid);
+    this.#renewals.forget(uuid);
     this.#reservations.delete(uuid);
     this.#claimReservations.delete(uuid);
     if (own) coin.adopt(own);

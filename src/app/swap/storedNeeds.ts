@@ -20,7 +20,8 @@ import { chainOf } from "./contracts.ts";
 /**
  * A claim, refund or cancellation, and all its versions. `showsSecret`: nobody was seen to have it, and there is a secret in it; `until`: unix seconds after
  * which such a one stays home, for the own payment goes back instead (`lateClaim.ts`); null: for ever. `notAfter`: its own limit, until which nothing is lost
- * by its staying home; null: it has none. `lock`: unix seconds after which the taker's payment may have gone back.
+ * by its staying home; null: it has none. `lock`: unix seconds after which the taker's payment may have gone back. `claim`: of a refund, the own claim that may
+ * be out, and whether a block has it by the log; null: there is none.
  */
 export type Spend = {
   readonly slot: Slot;
@@ -30,6 +31,7 @@ export type Spend = {
   readonly until: number | null;
   readonly notAfter: number | null;
   readonly lock: number;
+  readonly claim: { readonly txids: readonly string[]; readonly wasMined: boolean } | null;
 };
 /**
  * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. `unseen`: id of a payment that nobody was seen
@@ -144,7 +146,8 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     const showsSecret = slot === ownClaim(role) && mayShowSecret(s);
     const [raws, txids] = [versions.map((v) => fromHex(v.raw)), versions.map((v) => v.txid)];
     const until = paymentMayExist(s) ? makerLock : null;
-    const spend = isSpend ? { slot, raws, txids, showsSecret, until, notAfter: tx.notAfter, lock } : null;
+    const claim = slot === ownRefund(role) ? claimBeside(s) : null;
+    const spend = isSpend ? { slot, raws, txids, showsSecret, until, notAfter: tx.notAfter, lock, claim } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {
@@ -152,8 +155,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
       const before = confirmed.map((v) => ({ raw: fromHex(v.raw), until: null, spend: null, unseen: null }));
       return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend, unseen: null }] : [];
     }
-    // Who has been paid takes nothing back: its claim is in a block, as far as anybody knows who cannot look.
-    const isMoot = slot === "fee" ? isFeeMoot(s) : slot === ownRefund(role) && s.facts[ownClaim(role)]?.block != null;
+    const isMoot = slot === "fee" && isFeeMoot(s);
     const isWanted = published.includes(slot) && !isMoot;
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null, unseen: null }));
@@ -162,6 +164,14 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     // What was proven of the other side when its mark was stored may have gone since, and a node or block that had it may have dropped it.
     return [{ raw: fromHex(tx.raw), until: isPaidFor(s) ? makerLock : notAfter, spend, unseen: tx.txid }];
   });
+}
+
+/** Whoever was paid takes nothing back (`refundStays`). */
+function claimBeside(s: SwapState): Spend["claim"] {
+  const slot = ownClaim(s.terms.role);
+  const [tx, fact] = [s.own[slot], s.facts[slot]];
+  if (!tx?.attempted && fact === undefined) return null;
+  return { txids: [...(tx ? versionsOf(tx) : []), ...(fact ? [fact] : [])].map(({ txid }) => txid), wasMined: fact?.block != null };
 }
 
 const versionsOfSlot = (s: SwapState, slot: Slot): readonly TxVersion[] => {

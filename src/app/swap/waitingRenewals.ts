@@ -1,14 +1,15 @@
 import { type ClaimView, claimStays } from "../../core/swap/claimStays.ts";
 import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
+import { FIRST_LOOK_SEC, refundStays } from "../../core/swap/refundStays.ts";
 import { mayShowSecret, type SwapState, type TxVersion } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { OneByOne } from "../../core/util/oneByOne.ts";
-import { type Clock, withDeadline } from "../../ports/clock.ts";
+import { type Clock, steadyTime, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { Repeater } from "./repeater.ts";
 import type { Spend } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
-import { isEarly, isTriedAllTheSame, nextSpend, waitingView, waitsForLine } from "./waitingSpends.ts";
+import { isEarly, isTriedAllTheSame, nextSpend, waitingRefundView, waitingView, waitsForLine } from "./waitingSpends.ts";
 
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
@@ -35,7 +36,7 @@ export type Keeping = {
 
 /**
  * What swaps on account chains that wait for their other coin do with their claims, refunds and cancellations: at each block it is judged whether they may
- * leave (`claimStays`), and made dearer, or anew, where a running swap would.
+ * leave (`claimStays`, `refundStays`), and made dearer, or anew, where a running swap would.
  */
 export class WaitingRenewals {
   readonly #clock: Clock;
@@ -44,9 +45,13 @@ export class WaitingRenewals {
   readonly #kept: Keeping;
   /** Two spends of one swap would write to its log at once: only the first could, each time. */
   readonly #turns = new OneByOne();
+  readonly #steadyMs: () => number;
+  /** By swap, since when its account looks at what it has of the claim beside a refund. */
+  readonly #lookingSinceMs = new Map<string, number>();
 
   constructor(clock: Clock, log: Log, goOn: GoOn, kept: Keeping) {
     this.#clock = clock;
+    this.#steadyMs = steadyTime(clock);
     this.#log = log;
     this.#goOn = goOn;
     this.#kept = kept;
@@ -60,8 +65,9 @@ export class WaitingRenewals {
     return async (coin) => {
       const { slot, raws, showsSecret } = spend;
       const hasLeft = showsSecret && raws.some((raw) => coin.hasLeft?.(raw));
-      if (showsSecret && !hasLeft && !(await this.#isPayable(spend, coin))) {
-        // Once it is, it is taken back at once.
+      const mayGo = showsSecret && !hasLeft ? await this.#isPayable(spend, coin) : this.#isUnpaid(uuid, spend, coin);
+      if (!mayGo) {
+        // Once it may, it is taken back at once.
         looks = new Repeater(this.#clock);
         return null;
       }
@@ -90,6 +96,22 @@ export class WaitingRenewals {
     const stays = claimStays({ ...view, theirs: isThere === null ? "unknown" : isThere ? "there" : "gone" });
     if (stays !== null) for (const raw of spend.raws) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
     return stays === null;
+  }
+
+  /** Whether a refund may be sent as far as the own claim goes (`refundStays`): while a block has that, it holds up nothing. */
+  #isUnpaid(uuid: string, spend: Spend, coin: SwapCoin): boolean {
+    if (spend.claim === null) return true;
+    const nowMs = this.#steadyMs();
+    const sinceMs = this.#lookingSinceMs.get(uuid) ?? nowMs;
+    if (this.#kept.waits(uuid)) this.#lookingSinceMs.set(uuid, sinceMs);
+    const stays = refundStays(waitingRefundView(spend, coin, nowMs - sinceMs < FIRST_LOOK_SEC * 1_000));
+    if (stays === "paid") for (const raw of spend.raws) coin.giveUp?.(raw, true);
+    return stays === null;
+  }
+
+  /** The swap waits no more. */
+  forget(uuid: string): void {
+    this.#lookingSinceMs.delete(uuid);
   }
 
   /** @returns the id of the version that may leave; null: none, for it would bring nothing, and its secret is nobody's but ours */

@@ -2,6 +2,7 @@ import type { ClaimView } from "../../core/swap/claimStays.ts";
 import { ownClaim, ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
+import type { RefundView } from "../../core/swap/refundStays.ts";
 import { mayShowSecret, type SwapState, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Spend } from "./storedNeeds.ts";
@@ -41,6 +42,26 @@ export const waitingView = ({ until, notAfter, lock }: Spend, nowMs: number): Cl
   isSlow: false,
   isShort: false,
 });
+
+/**
+ * What is known of a refund, which was signed in its time: nobody looks there whether its payment was spent. Of the claim the account tells that is its own,
+ * too; of one on another chain nobody does.
+ */
+export function waitingRefundView({ claim }: Spend, coin: SwapCoin, isFresh: boolean): RefundView {
+  const shown = (claim?.txids ?? []).flatMap((txid) => coin.chain.tx(txid) ?? []).filter(({ failed }) => !failed);
+  const isMined = shown.some(({ block }) => block !== null);
+  return {
+    isSigned: true,
+    isPassed: false,
+    isHeldUp: false,
+    isPaid: false,
+    spend: "none",
+    isTheirsBack: false,
+    claim: isMined ? "mined" : claim === null || shown.length > 0 ? "none" : "unknown",
+    wasClaimMined: claim?.wasMined === true,
+    isFresh,
+  };
+}
 
 /** Whether a claim that nobody has is before its own limit, until which nothing is lost by its staying home. */
 export const isEarly = (spend: Spend, nowMs: number): boolean => spend.showsSecret && waitingView(spend, nowMs).isEarly;

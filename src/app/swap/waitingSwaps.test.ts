@@ -307,23 +307,65 @@ test("nor is it held back late, for it may have left; once nodes took it that is
   expect([await sentAt(), told, fold(stored.map(({ event }) => event)).isSecretSeen]).toEqual(["c1", ["tx_seen"], true]);
 });
 
+/** The log of a maker that has sent both its claim and its refund. */
+const BOTH: readonly SwapEvent[] = [
+  { type: "started", terms: { ...terms, makerCoin: "TOKEN", makerContracts: { own: "44".repeat(20), fallback: null } } },
+  ...EVENTS.slice(1, 2),
+  { type: "tx_signed", slot: "makerPayment", txid: "a1", raw: "a1", notAfter: START + 600 },
+  { type: "tx_attempted", slot: "makerPayment" },
+  ...SENT.slice(2),
+  { type: "tx_signed", slot: "makerPaymentRefund", txid: "d1", raw: "d1", notAfter: null, fee: "1000000" },
+  { type: "tx_attempted", slot: "makerPaymentRefund" },
+];
+
+/** The account follows a claim, which is where `block` says. */
+function showClaim(txid: string, block: object | null): void {
+  watched.add(txid);
+  mined.set(txid, { txid, block });
+}
+
 test("the claim and the refund of one swap are both made dearer at the same block", async () => {
-  const contracts = { own: "44".repeat(20), fallback: null };
-  add([
-    { type: "started", terms: { ...terms, makerCoin: "TOKEN", makerContracts: contracts } },
-    ...EVENTS.slice(1, 2),
-    { type: "tx_signed", slot: "makerPayment", txid: "a1", raw: "a1", notAfter: START + 600 },
-    { type: "tx_attempted", slot: "makerPayment" },
-    ...SENT.slice(2),
-    { type: "tx_signed", slot: "makerPaymentRefund", txid: "d1", raw: "d1", notAfter: null, fee: "1000000" },
-    { type: "tx_attempted", slot: "makerPaymentRefund" },
-  ]);
+  add(BOTH);
+  showClaim("c1", null);
   const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
   [perKb, readSteps] = [2_000_000n, 100];
   await clock.advance(30_000);
   await Promise.all(renewals.map((made) => made(coin)));
   const replaced = stored.flatMap(({ event }) => (event.type === "tx_replaced" ? [event.raw] : []));
   expect(replaced.toSorted()).toEqual(["c2", "d2"]);
+});
+
+/** What of the refund may be sent at a block half a minute after the last; the claim is left to itself. */
+async function refundAt(): Promise<string | null> {
+  await clock.advance(30_000);
+  return (await renewals.at(-1)?.(active.get("ACCOUNT") ?? expect.fail("no coin"))) ?? null;
+}
+const IN_BLOCK = { height: 1, hash: "h" };
+
+test("a refund stays home while a block of its own account has the claim of its swap, though the log lacks that, and holds up nothing", async () => {
+  add(BOTH);
+  showClaim("c1", null);
+  expect([await refundAt(), [...givenUp]]).toEqual(["d1", []]);
+  showClaim("c1", IN_BLOCK);
+  perKb = 2_000_000n;
+  expect([await refundAt(), [...givenUp], told]).toEqual([null, [["d1", true]], []]);
+  // A reorganisation undid it.
+  perKb = 1n;
+  showClaim("c1", null);
+  expect([await refundAt(), [...givenUp]]).toEqual(["d1", []]);
+});
+
+test("also by the log, for as long as its account does not say that no block has the claim any more", async () => {
+  add([...BOTH, { type: "tx_seen", slot: "takerPaymentSpend", txid: "c1", raw: "c1", block: IN_BLOCK }]);
+  for (let n = 0; n < 100; n++) expect([await refundAt(), [...givenUp]]).toEqual([null, [["d1", true]]]);
+  showClaim("c1", null);
+  expect([await refundAt(), [...givenUp]]).toEqual(["d1", []]);
+});
+
+test("after a start it waits a minute for what its account may have of the claim, and keeps its nonce; of another chain nobody will say it", async () => {
+  add(BOTH);
+  expect([await refundAt(), await refundAt(), [...givenUp]]).toEqual([null, null, []]);
+  expect([await refundAt(), [...givenUp]]).toEqual(["d1", []]);
 });
 
 const SEEN: SwapEvent = { type: "tx_seen", slot: "takerPaymentSpend", txid: "c1", raw: "c1", block: null };

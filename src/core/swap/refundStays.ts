@@ -20,6 +20,9 @@ export type RefundView = {
   readonly isFresh: boolean;
 };
 
+/** After a start a look at the own claim is waited for so long, seconds. */
+export const FIRST_LOOK_SEC = 60;
+
 /** `paid`: the own claim is in a block; `unlooked`: that was not looked at yet; `taken`: others spent the payment; `early`: its time has not come. */
 export type RefundStay = "paid" | "unlooked" | "taken" | "early";
 

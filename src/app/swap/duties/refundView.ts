@@ -1,5 +1,5 @@
 import { ownClaim, ownPayment, ownRefund, theirRefund } from "../../../core/swap/events.ts";
-import { type RefundStay, type RefundView, refundStays } from "../../../core/swap/refundStays.ts";
+import { FIRST_LOOK_SEC, type RefundStay, type RefundView, refundStays } from "../../../core/swap/refundStays.ts";
 import { versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SeenOutput } from "../../../ports/chain.ts";
@@ -10,9 +10,6 @@ import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { branchOf } from "./provenSpend.ts";
 import { isInBlock } from "./sending.ts";
 import type { WaitedLooks } from "./waitedLooks.ts";
-
-/** What a start has to look at of the other chain first is waited for so long. */
-const FIRST_LOOK_SEC = 60;
 
 /** What is known of the own claim: its chain's word, where that has come to it. */
 function claimOf(task: SwapTask): Pick<RefundView, "claim" | "wasClaimMined" | "isFresh"> {
