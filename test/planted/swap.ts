@@ -536,9 +536,16 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund leaves while the claim waits in a block for its depth",
     REFUND_VIEW,
-    "const isMined = own[slot]?.attempted === true &&",
-    "const isMined = own[slot] === null &&",
+    "const isMined = mayBeOut &&",
+    "const isMined = !mayBeOut &&",
     "test/sim/rules.test.ts",
+  ),
+  bug(
+    "a refund leaves beside a claim in a block that an old backup does not know of",
+    REFUND_VIEW,
+    "own[slot]?.attempted === true || facts[slot] !== undefined;",
+    "own[slot]?.attempted === true;",
+    REFUND_VIEW_TEST,
   ),
   bug(
     "a refund leaves at a start while the chain of the claim, which is in a block, is away",

@@ -9,6 +9,8 @@ const BLOCK = { height: 1, hash: "h" };
 
 type Case = {
   readonly isAttempted?: boolean;
+  /** An old backup, or a record of KDF's, does not know of the claim. */
+  readonly isLacking?: boolean;
   /** The chain of the claim was looked at since the start. */
   readonly isCovered?: boolean;
   readonly ranSec?: number;
@@ -19,7 +21,14 @@ type Case = {
 };
 
 /** Why the signed refund of a taker that has claimed stays home. */
-function given({ isAttempted = true, isCovered = true, ranSec = 0, wasMined = false, isMined = false }: Case): RefundStay | null {
+function given({
+  isAttempted = true,
+  isLacking = false,
+  isCovered = true,
+  ranSec = 0,
+  wasMined = false,
+  isMined = false,
+}: Case): RefundStay | null {
   const chain = {
     status: () => ({ state: "ready", tip: null }),
     tx: (txid: string) => (isMined && txid === "claim" ? { txid, block: BLOCK } : undefined),
@@ -28,7 +37,7 @@ function given({ isAttempted = true, isCovered = true, ranSec = 0, wasMined = fa
   const coin = { chain, spends: () => true, contractScript: () => new Uint8Array(23) };
   const facts = wasMined ? { makerPaymentSpend: { txid: "claim", raw: "01", block: BLOCK, confirmed: false } } : {};
   const signed = (txid: string, attempted: boolean) => ({ txid, raw: "01", attempted, replaced: [] });
-  const own = { makerPaymentSpend: signed("claim", isAttempted), takerPaymentRefund: signed("refund", true) };
+  const own = { ...(isLacking ? {} : { makerPaymentSpend: signed("claim", isAttempted) }), takerPaymentRefund: signed("refund", true) };
   const terms = { ...swapTerms("taker"), startedAt: 0, lockDurationSec: 1_000 };
   const negotiated = { secretHash: "ab".repeat(20), theirStartedAt: 0, makerCoinPub: KEY, takerCoinPub: KEY };
   const task = {
@@ -50,6 +59,8 @@ test.each<readonly [string, Case, RefundStay | null]>([
   ["nobody has looked since the start", { isCovered: false, ranSec: 59 }, "unlooked"],
   ["nobody could look for a minute", { isCovered: false, ranSec: 60 }, null],
   ["nobody could look for a day, and it was in a block", { isCovered: false, ranSec: 86_400, wasMined: true }, "paid"],
+  ["it is in a block, and the log lacks that it was made", { isLacking: true, wasMined: true, isMined: true }, "paid"],
+  ["the same, and a reorganisation took the block", { isLacking: true, wasMined: true }, null],
   ["its chain shows it in a block before all of that was looked at", { isCovered: false, ranSec: 60, isMined: true }, "paid"],
 ])("a refund stays home for the own claim: %s", (_, state, expected) => {
   expect(given(state)).toBe(expected);

@@ -11,12 +11,13 @@ import { branchOf } from "./provenSpend.ts";
 import { isInBlock } from "./sending.ts";
 import type { WaitedLooks } from "./waitedLooks.ts";
 
-/** What is known of the own claim: its chain's word, where that has come to it. */
+/** What is known of the own claim: its chain's word, where that has come to it. A log that was put back may lack it, and only the chain has it. */
 function claimOf(task: SwapTask): Pick<RefundView, "claim" | "wasClaimMined" | "isFresh"> {
   const { own, facts, terms } = task.state;
   const slot = ownClaim(terms.role);
-  const isCovered = !own[slot]?.attempted || task.covered.has(chainOf(terms.role, slot));
-  const isMined = own[slot]?.attempted === true && isInBlock(task, slot, null);
+  const mayBeOut = own[slot]?.attempted === true || facts[slot] !== undefined;
+  const isCovered = !mayBeOut || task.covered.has(chainOf(terms.role, slot));
+  const isMined = mayBeOut && isInBlock(task, slot, null);
   return {
     claim: isMined ? "mined" : isCovered ? "none" : "unknown",
     wasClaimMined: facts[slot]?.block != null,
