@@ -1146,7 +1146,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment whose receipt no node has is not taken back while logs are searched for it",
     "src/app/swap/duties/refundView.ts",
-    ' || coin.chain.unfound?.(script) === "unspent"',
+    ' || unfound === "unspent"',
     "",
     PRUNED,
   ),

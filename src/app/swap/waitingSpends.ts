@@ -60,6 +60,7 @@ export function waitingRefundView({ claim }: Spend, coin: SwapCoin, isFresh: boo
     claim: isMined ? "mined" : claim === null || shown.length > 0 ? "none" : "unknown",
     wasClaimMined: claim?.wasMined === true,
     isFresh,
+    costsGas: true,
   };
 }
 

@@ -8,7 +8,7 @@ const CLAIMS = ["mined", "none", "unknown"] as const;
 /** Every view of the values of a field and of those before. */
 const each = <F extends keyof RefundView>(views: readonly Partial<RefundView>[], field: F, values: readonly RefundView[F][]) =>
   views.flatMap((view) => values.map((value) => ({ ...view, [field]: value })));
-const FLAGS = ["isSigned", "isPassed", "isHeldUp", "isPaid", "isTheirsBack", "wasClaimMined", "isFresh"] as const;
+const FLAGS = ["isSigned", "isPassed", "isHeldUp", "isPaid", "isTheirsBack", "wasClaimMined", "isFresh", "costsGas"] as const;
 /** Every view there is. */
 const VIEWS = FLAGS.reduce<readonly Partial<RefundView>[]>(
   (views, field) => each(views, field, YES_NO),
@@ -19,7 +19,7 @@ const LEAVING = VIEWS.filter(leaves);
 const STAYING = VIEWS.filter((view) => !leaves(view));
 
 test("all views are looked at", () => {
-  expect(new Set(VIEWS.map((view) => JSON.stringify(view))).size).toBe(1_152);
+  expect(new Set(VIEWS.map((view) => JSON.stringify(view))).size).toBe(2_304);
   expect(LEAVING.length * STAYING.length).toBeGreaterThan(0);
 });
 
@@ -42,6 +42,13 @@ test("where its time has come and nothing was spent it leaves in the end: what s
   );
   expect(unspent.length).toBeGreaterThan(0);
   expect(unspent.filter((v) => !leaves(v))).toEqual([]);
+});
+
+test("none is sent only to fail where that costs gas; elsewhere a block that took the payment, and may go, keeps nothing that is signed", () => {
+  const taken = VIEWS.filter((v) => v.isSigned && v.spend === "mined");
+  expect(taken.filter((v) => v.costsGas && leaves(v))).toEqual([]);
+  const free = taken.filter((v) => !v.costsGas);
+  expect(free.filter((v) => leaves(v) !== leaves({ ...v, spend: "none" }))).toEqual([]);
 });
 
 test("what is signed goes on whatever its chain's time and pools show: near the later lock whoever waits could lose both", () => {
@@ -81,6 +88,7 @@ test("none leaves the sooner for what speaks against it, or for what is not know
     { wasClaimMined: true },
     { isFresh: true },
     { isSigned: false },
+    { costsGas: true },
   ];
   for (const v of VIEWS)
     for (const more of stricter) if (leaves({ ...v, ...more })) expect(leaves(v), JSON.stringify([v, more])).toBe(true);

@@ -18,6 +18,8 @@ export type RefundView = {
   readonly wasClaimMined: boolean;
   /** Since the start there was no time yet for a first look. */
   readonly isFresh: boolean;
+  /** What its chain does not carry out costs gas; elsewhere it is refused, no more. */
+  readonly costsGas: boolean;
 };
 
 /** After a start a look at the own claim is waited for so long, seconds. */
@@ -29,13 +31,14 @@ export type RefundStay = "paid" | "unlooked" | "taken" | "early";
 /**
  * Why the own payment is not taken back now: its refund is not signed, and is not sent where it is; null: it is. Who has been paid takes nothing back; that
  * nobody can look whether that is so holds nothing up but for the time of a first look, for own money comes before honesty. It is signed only when its time has
- * come and nobody has the secret for it; from then on a secret in a pool does not stop it, for near the later lock whoever waits could lose both. The same for a
- * swap that runs and for one that waits for its other coin (ADR 44).
+ * come and nobody has the secret for it; from then on a secret in a pool does not stop it, for near the later lock whoever waits could lose both, and a block
+ * that took the payment only where a refund would cost gas for nothing. The same for a swap that runs and for one that waits for its other coin (ADR 44).
  */
 export function refundStays(view: RefundView): RefundStay | null {
   if (view.claim === "mined" || (view.claim === "unknown" && view.wasClaimMined)) return "paid";
   if (view.claim === "unknown" && view.isFresh) return "unlooked";
+  if (view.spend === "mined" && (view.costsGas || !view.isSigned)) return "taken";
   if (view.isSigned) return null;
-  if (view.spend === "mined" || (view.spend === "pooled" && !view.isTheirsBack)) return "taken";
+  if (view.spend === "pooled" && !view.isTheirsBack) return "taken";
   return view.isHeldUp || (view.isPassed && view.isPaid) ? null : "early";
 }

@@ -32,10 +32,12 @@ type Case = {
   /** The claim's chain was looked at since the start. */
   readonly isCovered?: boolean;
   readonly ranSec?: number;
+  /** What spent the own payment by its contract's word, in a block. */
+  readonly spentBy?: string | null;
 };
 
 /** What is given up, where each has a nonce. */
-function givenUp({ log = LOG, isClaimMined = false, isCovered = true, ranSec = 3_600 }: Case): readonly string[] {
+function givenUp({ log = LOG, isClaimMined = false, isCovered = true, ranSec = 3_600, spentBy = null }: Case): readonly string[] {
   const gone = new Set<string>();
   const coin = {
     relayPolicy: "nonce",
@@ -44,7 +46,7 @@ function givenUp({ log = LOG, isClaimMined = false, isCovered = true, ranSec = 3
     takeBack: (raw: Uint8Array) => void gone.delete(toHex(raw)),
     chain: {
       status: () => ({ state: "ready", tip: null }),
-      outputs: () => [],
+      outputs: () => [{ txid: "a1", vout: 0, block: BLOCK, spentBy: spentBy === null ? null : { txid: spentBy, block: BLOCK } }],
       tx: (txid: string) => (isCovered && txid === "c1" ? { txid, block: isClaimMined ? BLOCK : null } : undefined),
     },
   };
@@ -62,4 +64,9 @@ test("nor while nobody can look whether the block that the claim was in still ha
   const [recorded, unrecorded] = [{ log: [...LOG, MINED], isCovered: false }, { isCovered: false }];
   expect([givenUp(recorded), givenUp(unrecorded)]).toEqual([["d1"], []]);
   expect([givenUp({ ...recorded, ranSec: 0 }), givenUp({ ...unrecorded, ranSec: 0 })]).toEqual([["d1"], []]);
+});
+
+test("nor while its contract calls the payment taken: it would fail, and cost its gas; what it did itself is left to it", () => {
+  // Of an end that no node shows the contract has no id.
+  expect([givenUp({ spentBy: "e1" }), givenUp({ spentBy: "" }), givenUp({ spentBy: "d1" }), givenUp({})]).toEqual([["d1"], ["d1"], [], []]);
 });

@@ -9,7 +9,10 @@ import { whyRefundStays } from "./refundView.ts";
 /** Whether what this swap publishes stays home for longer than the time of a first look. */
 function staysHome(task: SwapTask, slot: Slot): boolean {
   const { role } = task.state.terms;
-  if (slot === ownRefund(role)) return whyRefundStays(task) === "paid";
+  if (slot === ownRefund(role)) {
+    const why = whyRefundStays(task);
+    return why !== null && why !== "unlooked";
+  }
   return slot === "takerPaymentSpend" && (isClaimInVain(task) || (task.isClaimKept && isUnseen(task)));
 }
 

@@ -18,26 +18,29 @@ type Case = {
   readonly wasMined?: boolean;
   /** By the chain it is. */
   readonly isMined?: boolean;
+  /** What spent the own payment. */
+  readonly spentBy?: { readonly txid: string; readonly block: typeof BLOCK | null };
+  /** Of a payment that nobody shows. */
+  readonly unfound?: "unspent" | "claimed" | "refunded";
+  readonly relayPolicy?: string;
 };
 
 /** Why the signed refund of a taker that has claimed stays home. */
-function given({
-  isAttempted = true,
-  isLacking = false,
-  isCovered = true,
-  ranSec = 0,
-  wasMined = false,
-  isMined = false,
-}: Case): RefundStay | null {
+function given({ isAttempted = true, isCovered = true, ranSec = 0, relayPolicy = "nonce", ...is }: Case): RefundStay | null {
   const chain = {
     status: () => ({ state: "ready", tip: null }),
-    tx: (txid: string) => (isMined && txid === "claim" ? { txid, block: BLOCK } : undefined),
-    outputs: () => [],
+    tx: (txid: string) => (is.isMined && txid === "claim" ? { txid, block: BLOCK } : undefined),
+    outputs: () => (is.unfound ? [] : [{ txid: "payment", vout: 0, block: BLOCK, spentBy: is.spentBy ?? null }]),
+    unfound: () => is.unfound ?? null,
   };
-  const coin = { chain, spends: () => true, contractScript: () => new Uint8Array(23) };
-  const facts = wasMined ? { makerPaymentSpend: { txid: "claim", raw: "01", block: BLOCK, confirmed: false } } : {};
+  const coin = { chain, relayPolicy, spends: () => true, contractScript: () => new Uint8Array(23) };
+  const facts = is.wasMined ? { makerPaymentSpend: { txid: "claim", raw: "01", block: BLOCK, confirmed: false } } : {};
   const signed = (txid: string, attempted: boolean) => ({ txid, raw: "01", attempted, replaced: [] });
-  const own = { ...(isLacking ? {} : { makerPaymentSpend: signed("claim", isAttempted) }), takerPaymentRefund: signed("refund", true) };
+  const own = {
+    ...(is.isLacking ? {} : { makerPaymentSpend: signed("claim", isAttempted) }),
+    takerPaymentRefund: signed("refund", true),
+    takerPayment: signed("payment", true),
+  };
   const terms = { ...swapTerms("taker"), startedAt: 0, lockDurationSec: 1_000 };
   const negotiated = { secretHash: "ab".repeat(20), theirStartedAt: 0, makerCoinPub: KEY, takerCoinPub: KEY };
   const task = {
@@ -63,5 +66,17 @@ test.each<readonly [string, Case, RefundStay | null]>([
   ["the same, and a reorganisation took the block", { isLacking: true, wasMined: true }, null],
   ["its chain shows it in a block before all of that was looked at", { isCovered: false, ranSec: 60, isMined: true }, "paid"],
 ])("a refund stays home for the own claim: %s", (_, state, expected) => {
+  expect(given(state)).toBe(expected);
+});
+
+test.each<readonly [string, Case, RefundStay | null]>([
+  ["others took it", { spentBy: { txid: "theirs", block: BLOCK } }, "taken"],
+  ["others took it, and nobody shows how", { unfound: "claimed" }, "taken"],
+  ["it went back, and nobody shows how", { unfound: "refunded" }, "taken"],
+  ["it is there, and nobody shows how it came", { unfound: "unspent" }, null],
+  ["others are taking it, in no block", { spentBy: { txid: "theirs", block: null } }, null],
+  ["it went back", { spentBy: { txid: "refund", block: BLOCK } }, null],
+  ["others took it, and to send it costs nothing", { spentBy: { txid: "theirs", block: BLOCK }, relayPolicy: "replace" }, null],
+])("a refund that is signed stays home where it could only fail, and cost its gas: of its payment, %s", (_, state, expected) => {
   expect(given(state)).toBe(expected);
 });

@@ -11,6 +11,9 @@ import { branchOf } from "./provenSpend.ts";
 import { isInBlock } from "./sending.ts";
 import type { WaitedLooks } from "./waitedLooks.ts";
 
+/** What a contract says of a payment that nobody shows. */
+type Unfound = ReturnType<NonNullable<SwapCoin["chain"]["unfound"]>>;
+
 /** What is known of the own claim: its chain's word, where that has come to it. A log that was put back may lack it, and only the chain has it. */
 function claimOf(task: SwapTask): Pick<RefundView, "claim" | "wasClaimMined" | "isFresh"> {
   const { own, facts, terms } = task.state;
@@ -29,8 +32,9 @@ function claimOf(task: SwapTask): Pick<RefundView, "claim" | "wasClaimMined" | "
  * What others have of a spend of the own payment. One that carries no secret is nobody's, in no block, or in one that strangers show: who
  * names it may have made it up, or will never give it to a miner, and a refund waits for neither.
  */
-function spendOf(task: SwapTask, coin: SwapCoin, output: SeenOutput | undefined): RefundView["spend"] {
+function spendOf(task: SwapTask, coin: SwapCoin, output: SeenOutput | undefined, unfound: Unfound): RefundView["spend"] {
   const { negotiated, own, terms } = task.state;
+  if (unfound === "claimed" || unfound === "refunded") return "mined";
   if (!output?.spentBy) return "none";
   const { txid, block } = output.spentBy;
   const refund = own[ownRefund(terms.role)];
@@ -55,15 +59,17 @@ export function refundView(task: SwapTask, looks: Pick<WaitedLooks, "waitedSec" 
   const txid = facts[slot]?.txid ?? own[slot]?.txid;
   const script = coin.contractScript(contract);
   const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
-  const isPaid = output?.block != null || coin.chain.unfound?.(script) === "unspent";
+  const unfound = coin.chain.unfound?.(script) ?? null;
+  const isPaid = output?.block != null || unfound === "unspent";
   return {
     ...claimOf(task),
     isSigned: own[ownRefund(terms.role)] !== undefined,
     isPassed: lockHasPassed(task, side, contract.lock),
     isHeldUp: isHeldUp(task, side, contract.lock, isPaid, looks),
     isPaid,
-    spend: spendOf(task, coin, output),
+    spend: spendOf(task, coin, output, unfound),
     isTheirsBack: facts[theirRefund(terms.role)]?.confirmed === true,
+    costsGas: coin.relayPolicy === "nonce",
   };
 }
 
