@@ -159,6 +159,8 @@ export type CallRequest = {
   /** Wei. */
   readonly value: bigint;
   readonly data: Uint8Array;
+  /** `from` is tried as though it had coins for whatever its chain takes beside gas, by nodes that can do that (state overrides). */
+  readonly isFunded?: boolean;
 };
 
 /**

@@ -4,6 +4,7 @@ const TRIALS = "src/app/coin/evm/claimTrials.ts";
 const TRIALS_TEST = "src/app/coin/evm/claimTrials.test.ts";
 const COIN = "src/app/coin/evm/evmSwapCoin.ts";
 const VERSIONS = "src/app/swap/duties/feeVersions.ts";
+const CALLS_TEST = "test/evm/callsFromContracts.test.ts";
 const SILENT = "test/sim/accountSilentNodes.test.ts";
 
 /** Claims of tokens of which nodes do not say whether they would be paid. */
@@ -18,18 +19,40 @@ export const TOKEN_CLAIMS: readonly PlantedBug[] = [
   bug(
     "no token can be received over nodes that take what data costs from a contract, too",
     "src/app/coin/evm/dataCost.ts",
-    'kind === "Refused" && dataBound(chain).wei > 0n;',
-    'kind === "Refused" && dataBound(chain).wei < 0n;',
+    "isFunded: dataBound(chain).wei > 0n,",
+    "isFunded: dataBound(chain).wei < 0n,",
     TRIALS_TEST,
+    "src/app/coin/evm/dataFees.test.ts",
+    "test/evm/rollupClaims.test.ts",
+  ),
+  bug(
+    "nodes that limit how often they are asked let a token's claim go untried where data is paid for from the balance",
+    COIN,
+    "    if (!tried.ok) {\n      const why",
+    '    if (!tried.ok) {\n      if (tried.error.kind === "Refused" && dataBound(account.chain).wei > 0n) return null;\n      const why',
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
-    "where data is paid for from the balance nodes that are away let a token's claim go",
-    "src/app/coin/evm/dataCost.ts",
-    'kind === "Refused" && dataBound(chain).wei > 0n;',
-    'kind !== "Reverted" && dataBound(chain).wei > 0n;',
+    "nodes that limit how often they are asked count as such that carry out calls of contracts where data is paid for from the balance",
+    TRIALS,
+    'tried.ok || tried.error.kind === "Reverted" ? null',
+    'tried.ok || tried.error.kind === "Reverted" || (tried.error.kind === "Refused" && chain.dataCost()?.wei) ? null',
     TRIALS_TEST,
-    "src/app/coin/evm/dataFees.test.ts",
+    CALLS_TEST,
+  ),
+  bug(
+    "of nodes that know no state overrides none says whether a token's claim would be paid",
+    "src/adapters/evmRpc/quorum.ts",
+    "isRevert(answer.error) || saysNothing(answer.error) ?",
+    "true ?",
+    CALLS_TEST,
+  ),
+  bug(
+    "a node that has had enough of questions is asked each once more",
+    "src/adapters/evmRpc/quorum.ts",
+    "isRevert(answer.error) || saysNothing(answer.error) ?",
+    "isRevert(answer.error) ?",
+    CALLS_TEST,
   ),
   bug(
     "a maker's claim of a token that may have left stays home for ever where nobody says whether it would be paid",
@@ -83,8 +106,8 @@ export const TOKEN_CLAIMS: readonly PlantedBug[] = [
   bug(
     "a contract that refuses a call counts as nodes that carry none out",
     TRIALS,
-    'tried.ok || tried.error.kind === "Reverted" || isUntriable',
-    "tried.ok || isUntriable",
+    'tried.ok || tried.error.kind === "Reverted" ? null',
+    "tried.ok ? null",
     TRIALS_TEST,
   ),
   bug(

@@ -29,6 +29,8 @@ import {
 export type Query<T> = {
   readonly method: string;
   readonly params: (block: unknown) => readonly unknown[];
+  /** What a node is asked instead that refuses those. */
+  readonly plainParams?: (block: unknown) => readonly unknown[];
   readonly parse: AnswerParser<T>;
   vote?(answer: T): string;
   /** A contract may well refuse it: a refusal in any words that name a revert is the contract's, for kinds of nodes word that differently. */
@@ -92,12 +94,27 @@ const requestObject = ({ from, to, value, data }: CallRequest) => ({
   value: hexQuantity(value),
   data: hexData(data),
 });
+/** What a trial is given where it is funded, wei: far more than the data of any transaction costs. */
+const FUNDS = 2n ** 96n;
+/** A question of what becomes of a call. @param plain its parameters, of which a block is the second */
+function tried<T>(method: string, { from, isFunded }: CallRequest, plain: Query<T>["params"], parse: AnswerParser<T>): Query<T> {
+  if (!isFunded) return { method, params: plain, parse };
+  const funds = { [`0x${from}`]: { balance: hexQuantity(FUNDS) } };
+  return {
+    method,
+    params: (block) => {
+      const [call, at = "latest"] = plain(block);
+      return [call, at, funds];
+    },
+    plainParams: plain,
+    parse,
+  };
+}
 /** @param gas what it may use; null: as much as the node gives */
-export const trialQuery = (request: CallRequest, gas: bigint | null = null): Query<Uint8Array> => ({
-  method: "eth_call",
-  params: (block) => [{ ...requestObject(request), ...(gas === null ? {} : { gas: hexQuantity(gas) }) }, block],
-  parse: parseData,
-});
+export const trialQuery = (request: CallRequest, gas: bigint | null = null): Query<Uint8Array> => {
+  const call = { ...requestObject(request), ...(gas === null ? {} : { gas: hexQuantity(gas) }) };
+  return tried("eth_call", request, (block) => [call, block], parseData);
+};
 /** A call by nobody in particular, with other code in the place of what some addresses have. */
 export const replacedCodeQuery = (to: EvmAddress, data: Uint8Array, code: string, at: readonly EvmAddress[]): Query<Uint8Array> => ({
   method: "eth_call",
@@ -109,7 +126,8 @@ export const replacedCodeQuery = (to: EvmAddress, data: Uint8Array, code: string
   parse: parseData,
 });
 /** At the latest block of the node: not every node takes another. */
-export const estimateQuery = (request: CallRequest): Query<bigint> => fixed("eth_estimateGas", [requestObject(request)], parseGas);
+export const estimateQuery = (request: CallRequest): Query<bigint> =>
+  tried("eth_estimateGas", request, () => [requestObject(request)], parseGas);
 
 /**
  * A receipt that says it is of another transaction is no answer. The price a transaction paid is left out of the vote: old nodes do not say it.

@@ -4,7 +4,7 @@ import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { askInTurn } from "./askInTurn.ts";
 import type { EvmNode, NodeAnswer } from "./evmNode.ts";
-import type { LookFault, NodeFault } from "./fault.ts";
+import { type LookFault, type NodeFault, saysNothing } from "./fault.ts";
 import type { Query } from "./query.ts";
 
 /** At which block something is read, and how many of which nodes must say the same. All of them had the block. */
@@ -136,6 +136,25 @@ class Ballot<T> {
   }
 }
 
+/** One node's answers. What it refuses as it is it is asked in the plain way, where there is one: it may know no more. */
+async function askNode<T>(node: EvmNode, queries: readonly Query<T>[], { block, timeoutMs }: Quorum, signal: AbortSignal) {
+  const answers = await node.askAt(queries, block, timeoutMs, signal);
+  if (answers === "moved") return answers;
+  const refused = queries.flatMap(({ plainParams, ...query }, i) => {
+    const answer = answers[i];
+    if (plainParams === undefined || answer === undefined || answer.ok || answer.error.kind !== "rpc") return [];
+    return isRevert(answer.error) || saysNothing(answer.error) ? [] : [{ i, query: { ...query, params: plainParams } }];
+  });
+  const plain = await node.askAt(
+    refused.map(({ query }) => query),
+    block,
+    timeoutMs,
+    signal,
+  );
+  if (plain === "moved") return plain;
+  return answers.map((answer, i) => plain[refused.findIndex((one) => one.i === i)] ?? answer);
+}
+
 /**
  * Asks the best nodes, as many as must agree, and further ones where they do not agree, or do not answer or not soon. One result for each
  * query, in order. Rejects only with `Aborted`.
@@ -148,16 +167,16 @@ export async function quorumRead<T>(
   signal: AbortSignal,
   first = quorum.need,
 ): Promise<readonly Read<T>[]> {
-  const { block, timeoutMs, clock, need } = quorum;
+  const { clock, need } = quorum;
   const ballots = queries.map((query) => new Ballot(query, quorum));
   const open = (): readonly number[] => [...queries.keys()].filter((i) => !ballots[i]?.isDecided());
   const how = { clock, first, isDone: () => open().length === 0, waitsForMore: first > need };
   await askInTurn(quorum.nodes, how, signal, async (node, s) => {
     const asked = open();
-    const answers = await node.askAt(
+    const answers = await askNode(
+      node,
       asked.flatMap((i) => queries[i] ?? []),
-      block,
-      timeoutMs,
+      quorum,
       s,
     );
     if (answers === "moved") return;

@@ -3,7 +3,7 @@ import { paymentsCall } from "../../../core/evm/swapContract.ts";
 import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import { ChainRounds } from "./chainRounds.ts";
-import { isUntriable } from "./dataCost.ts";
+import { fromContract } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
 /** Nodes may be exchanged behind their address. */
@@ -89,8 +89,9 @@ export class ClaimTrials {
   async #look(trial: Trial, signal: AbortSignal): Promise<string | null> {
     const { chain, log, platform } = this.#deps;
     const { contract, obstacle: before } = trial;
-    const tried = await chain.estimateGas({ from: contract, to: contract, value: 0n, data: paymentsCall(NO_PAYMENT) }, signal);
-    const fault = tried.ok || tried.error.kind === "Reverted" || isUntriable(chain, tried.error) ? null : tried.error;
+    const request = { from: contract, to: contract, value: 0n, data: paymentsCall(NO_PAYMENT) };
+    const tried = await chain.estimateGas(fromContract(chain, request), signal);
+    const fault = tried.ok || tried.error.kind === "Reverted" ? null : tried.error;
     const now = fault && `${unknownText(contract)}: ${fault.message.replace(/\.$/, "")}; ${neededText(platform)}`;
     const nowMs = this.#steadyMs();
     trial.awaySinceMs = fault?.kind === "Unreachable" ? (trial.awaySinceMs ?? nowMs) : null;

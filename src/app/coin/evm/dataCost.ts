@@ -1,6 +1,6 @@
 import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { CALL_SAMPLE, gasBeside, sampleGas } from "../../../core/evm/dataCost.ts";
-import type { ChainReadError } from "../../../ports/accountChain.ts";
+import type { CallRequest } from "../../../ports/accountChain.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { DATA_ROOM, type DataGas, MOST_DATA_GAS, NO_DATA, withRoom } from "./gasFigures.ts";
 
@@ -18,11 +18,13 @@ export function dataBound(chain: Pick<EvmAccount["chain"], "dataCost">): DataBou
 }
 
 /**
- * Whether as many nodes as must agree refuse to try what a contract sends, on a chain that takes what data costs from the balance (OP stack): some, anvil for
- * one, take that from whoever calls in a trial, too, and swap contracts hold no coins of their own. What a claim comes to nobody can say there.
+ * What a contract sends, as it is tried. On a chain that takes what data costs from the balance (OP stack) some nodes, anvil for one, take that from
+ * whoever calls in a trial, too, and swap contracts hold no coins of their own: whoever has a contract send something pays for the data.
  */
-export const isUntriable = (chain: Pick<EvmAccount["chain"], "dataCost">, { kind }: ChainReadError): boolean =>
-  kind === "Refused" && dataBound(chain).wei > 0n;
+export const fromContract = (chain: Pick<EvmAccount["chain"], "dataCost">, request: CallRequest): CallRequest => ({
+  ...request,
+  isFunded: dataBound(chain).wei > 0n,
+});
 
 type Account = Pick<EvmAccount, "chain" | "platform">;
 

@@ -21,7 +21,7 @@ import type {
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce, unexplainedNonce } from "./claimObstacle.ts";
-import { dataBound, dataGasNow, dataObstacle, isUntriable } from "./dataCost.ts";
+import { dataBound, dataGasNow, dataObstacle } from "./dataCost.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
@@ -132,7 +132,6 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (!isThere) return receiver === account.address ? unknown(await account.claims.check(from, signal)) : null;
     const tried = await tryPayout(account, from, token, units, MOST_NEEDED, this.besideGas, signal);
     if (!tried.ok) {
-      if (isUntriable(account.chain, tried.error)) return null;
       const why = tried.error.message.replace(/\.$/, "");
       return tried.error.kind === "Reverted"
         ? refused(`the swap contract could not pay ${ticker} to this account now: ${why}`)

@@ -4,6 +4,7 @@ import { transferCall } from "../../../core/evm/erc20.ts";
 import type { SwapCall } from "../../../core/evm/swapContract.ts";
 import type { Result } from "../../../core/util/result.ts";
 import type { CallRequest, ChainReadError } from "../../../ports/accountChain.ts";
+import { fromContract } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import {
   asCall,
@@ -64,7 +65,7 @@ export async function tryPayout(
   beside: DataGas,
   signal: AbortSignal,
 ): Promise<Result<CallGas, ChainReadError>> {
-  const request = { from, to: token, value: 0n, data: transferCall(address, units) };
+  const request = fromContract(chain, { from, to: token, value: 0n, data: transferCall(address, units) });
   const mostTransfer = callGas(most - CONTRACT_GAS);
   const tried = await chain.estimateGas(request, signal, mostEstimate(mostTransfer, beside));
   if (!tried.ok) return tried;
