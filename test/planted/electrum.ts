@@ -2911,6 +2911,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     DAEMON_CHAIN_TEST,
   ),
   bug(
+    "a daemon that has pruned a part of what servers told does not read again what it has of it",
+    "src/adapters/utxoRpc/toldBlocks.ts",
+    "while (there - gone > 1) {",
+    "while (there - gone > 1_000_000) {",
+    DAEMON_CHAIN_TEST,
+  ),
+  bug(
     "a swap stands still because a node was started again before it knew that a daemon has pruned away what servers told of",
     "src/adapters/sqlite/chainStoreStatements.ts",
     "w.wasTold && w.nextHeight !== null ? 1 : 0",

@@ -314,7 +314,9 @@ export class SyncLoop {
       return;
     }
     this.#deps.log.warn("block_gone", { height: fault.height });
-    for (const w of await this.#told.withoutBlock(fault.height, concerned)) this.#stuck.set(idOf(w), fault);
+    const stuck = await this.#told.withoutBlock(fault.height, concerned);
+    if (!stuck.ok) return this.#backfillFailed(stuck.error, pending);
+    for (const w of stuck.value) this.#stuck.set(idOf(w), fault);
     this.#news.mark();
     this.#timer.hurry();
   }

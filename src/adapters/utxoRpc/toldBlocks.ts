@@ -1,4 +1,6 @@
+import { err, ok } from "../../core/util/result.ts";
 import type { StoredWatch, WatchKey } from "../../ports/chainStore.ts";
+import type { Answer } from "./daemonCalls.ts";
 import type { SyncContext } from "./syncContext.ts";
 
 /**
@@ -9,7 +11,7 @@ const SWAP_SEC = 2 * (62_400 + 86_400);
 /** Blocks read again: so many where a swap may go back as far, more on quick chains, and never more than on those with a block each 15 s. */
 const USUAL_BACK = 2_000;
 const MAX_BACK = 20_000;
-/** The same for a script without a birthday, which is an own address: what servers had not put into its history yet. And of what a daemon has pruned away. */
+/** The same for a script without a birthday, which is an own address: what servers had not put into its history yet. */
 const FEW_BACK = 100;
 
 /**
@@ -20,8 +22,6 @@ export class ToldBlocks {
   readonly #ctx: SyncContext;
   /** What was watched when the daemon took over. Null until then. */
   #watched: ReadonlySet<string> | null = null;
-  /** Height of the last block that was told. */
-  #tip = 0;
 
   constructor(ctx: SyncContext) {
     this.#ctx = ctx;
@@ -31,9 +31,9 @@ export class ToldBlocks {
   async begin(): Promise<void> {
     const { index, commit } = this.#ctx;
     if (!index.isTold || this.#watched !== null) return;
-    this.#tip = index.tipHeader?.height ?? 0;
+    const tip = index.tipHeader?.height ?? 0;
     const back = this.#blocksOfSwaps();
-    const from = ({ fromHeight }: StoredWatch): number => Math.max(fromHeight, this.#tip - (fromHeight === 0 ? FEW_BACK : back));
+    const from = ({ fromHeight }: StoredWatch): number => Math.max(fromHeight, tip - (fromHeight === 0 ? FEW_BACK : back));
     const watches = index.watches();
     const covered = watches.filter(({ nextHeight }) => nextHeight === null);
     await commit({ watches: covered.map((w) => ({ ...w, nextHeight: from(w), wasTold: true })) });
@@ -50,14 +50,35 @@ export class ToldBlocks {
   }
 
   /**
-   * A block to be read again is pruned away. What servers told of it counts on: without its watch a swap would stand still.
+   * A block to be read again is pruned away. What servers told of it, and of others that are, counts on: without its watch a swap would stand still.
    * @returns those of the watches that were never covered, and cannot be without it
    */
-  async withoutBlock(height: number, watches: readonly StoredWatch[]): Promise<readonly StoredWatch[]> {
+  async withoutBlock(height: number, watches: readonly StoredWatch[]): Promise<Answer<readonly StoredWatch[]>> {
     const again = watches.filter((w) => w.wasTold === true);
-    const next = this.#tip - FEW_BACK;
-    if (again.length > 0) await this.#ctx.commit({ watches: again.map((w) => ({ ...w, nextHeight: next > height ? next : null })) });
-    return watches.filter((w) => !again.includes(w));
+    if (again.length > 0) {
+      const next = await this.#firstAbove(height);
+      if (!next.ok) return next;
+      await this.#ctx.commit({ watches: again.map((w) => ({ ...w, nextHeight: next.value })) });
+    }
+    return ok(watches.filter((w) => !again.includes(w)));
+  }
+
+  /** Height of the first block above a pruned one that the daemon has: it prunes from the first on. */
+  async #firstAbove(height: number): Promise<Answer<number>> {
+    const { index, calls } = this.#ctx;
+    // What comes after the tip is read as it comes.
+    let [gone, there] = [height, (index.tipHeader?.height ?? height) + 1];
+    while (there - gone > 1) {
+      const middle = Math.floor((gone + there) / 2);
+      const hash = await calls.hashAt(middle);
+      if (!hash.ok) return hash;
+      if (hash.value === null) return err({ kind: "moved" });
+      const block = await calls.block(hash.value, middle);
+      if (block.ok) there = middle;
+      else if (block.error.kind === "block_gone") gone = middle;
+      else return block;
+    }
+    return ok(there);
   }
 
   /** @param pending watches for which blocks are left that can be read; those that came since hold up nothing, of which there may always be some */

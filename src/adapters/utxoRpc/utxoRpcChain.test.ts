@@ -300,6 +300,49 @@ test("what was to be read again and is pruned away counts on, too, where the nod
   await chain.close();
 });
 
+test.each([
+  ["it met the pruned blocks", 301],
+  ["it had followed the daemon further, and was started again", 501],
+])("what servers did not tell of their last blocks is found in those that a daemon has not pruned away, when %s", async (_, tip) => {
+  const h = startScriptedChain(100);
+  const db = memory();
+  const contract = scriptNumber(1);
+  const told = await open(h, {}, db);
+  await told.watchScript(contract, 100);
+  await told.close();
+  h.mine(159);
+  const hidden = [h.pay(contract, 6_000n)];
+  h.mine(41);
+  hidden.push(h.pay(contract, 7_000n));
+  h.mine(200);
+  const headers = h.daemon.blocks.map(({ hash }, height) => ({
+    ...{ height, hash, prevHash: h.daemon.blocks[height - 1]?.hash ?? "", timeSec: height },
+  }));
+  const { commit } = openChainStore(db, "TST");
+  await commit({ rollbackTo: 0, headers: headers.slice(202, 302), isTold: true });
+  h.rpc.down = true;
+  const away = await open(h, {}, db);
+  await h.clock.advance(1_000);
+  await away.close();
+  if (tip > 301) await commit({ headers: headers.slice(302, tip + 1) });
+  h.rpc.down = false;
+  h.daemon.prunedBelow = 260;
+  // At first it does not say which blocks it has: that is looked for once a look, in some steps.
+  const kept = new Set(h.daemon.blocks.slice(260).map(({ hash }) => hash));
+  h.rpc.judge = (method, [hash]) =>
+    method === "getblock" && kept.has(String(hash)) ? { ok: false, error: { kind: "rpc", code: -32603, message: "cannot read" } } : null;
+  const chain = await open(h, {}, db);
+  const watched = chain.watchScript(contract, 100);
+  h.rpc.counts.clear();
+  await h.clock.advance(60_000);
+  expect(chain.status().error).toContain("cannot read");
+  expect(h.rpc.counts.get("getblock")).toBeLessThan(60 * 10);
+  h.rpc.judge = null;
+  await whileTimePasses(h, watched, 65_000);
+  expect(chain.outputs(contract).map((o) => [o.txid, o.block?.height])).toEqual(hidden.map((id, i) => [id, [260, 301][i]]));
+  await chain.close();
+});
+
 test("what is watched since a daemon took over, and waits for old blocks, keeps nothing from counting as gone that was told and no mempool holds", async () => {
   const h = startScriptedChain(60);
   const db = memory();
