@@ -131,14 +131,14 @@ export type SwapPayment = PaymentKey & {
 
 /**
  * Why a question to the chain has no answer. `message`: one sentence for people.
- * - `Unreachable`: no node, or too few that agree, answered in time.
+ * - `Unreachable`: no node, or too few that agree, answered in time; `isDisputed`: because they contradict each other.
  * - `NoCode`: there is no contract at the address.
  * - `OtherInterface`: the contract does not answer as the asked interface must.
  * - `Reverted`: the call would fail on chain now; `data` is what it returned (`Error(string)`, a custom error or nothing).
  * - `Refused`: the nodes will not carry out the request for another reason (too little balance, gas above the block's limit).
  */
 export type ChainReadError =
-  | { readonly kind: "Unreachable"; readonly message: string }
+  | { readonly kind: "Unreachable"; readonly message: string; readonly isDisputed?: boolean }
   | { readonly kind: "NoCode"; readonly address: EvmAddress; readonly message: string }
   | { readonly kind: "OtherInterface"; readonly address: EvmAddress; readonly message: string }
   | { readonly kind: "Reverted"; readonly data: Uint8Array | null; readonly message: string }

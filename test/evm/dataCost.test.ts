@@ -233,3 +233,19 @@ test("gas that data needs is the middle one of what the nodes say, of two the gr
     expect(world.chain.dataCost()).toMatchObject({ gas: expected });
   }
 });
+
+test("more gas for data than any swap reckons with counts where as many nodes as must agree say so; else the last figure stays, and the status names them", async () => {
+  const world = scriptedWorld(2);
+  const say = (i: number, gas: bigint) => world.nodes[i]?.says.set("eth_estimateGas", () => `0x${gas.toString(16)}`);
+  for (const node of world.nodes) tells(node, { l1: () => word(700n) });
+  for (const i of [0, 1]) say(i, 150_000n);
+  await world.drive(world.chain.watchAccount(OWNER));
+  say(1, 10n ** 8n);
+  await blocks(world, 3);
+  expect(world.chain.dataCost()).toEqual({ gas: 150_000n, wei: 700n });
+  expect(world.chain.status()).toMatchObject({ state: "ready", error: expect.stringContaining("contradict each other about") });
+  say(0, 2_000_000n);
+  await blocks(world, 3);
+  expect(world.chain.dataCost()).toMatchObject({ gas: 10n ** 8n });
+  expect(world.chain.status().error).toBeNull();
+});

@@ -1269,6 +1269,28 @@ test.each([
   expect(await ask()).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
 });
 
+test.each([
+  [[60_000n, 5_000_000n], null],
+  [[60_000n, 5_000_000n, 5_000_000n, 60_000n], null],
+  [[60_000n, 5_000_000n, 61_000n], 61_000n],
+  [[4_000_000n, 5_000_000n], 5_000_000n],
+  [[60_000n, 61_000n], 61_000n],
+] as const)(
+  "of nodes that estimate %s gas as many as must agree say that it is more than is taken, or nobody does: %s",
+  async (said, gas) => {
+    const world = scriptedWorld(said.length, {}, (nodes) => {
+      for (const [i, n] of nodes.entries()) n.says.set("eth_estimateGas", () => quantity(said[i] ?? 0n));
+    });
+    await world.drive(world.chain.refresh());
+    const asked = world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) }, undefined, 100_000n);
+    const contested = {
+      ok: false,
+      error: { kind: "Unreachable", message: expect.stringContaining("contradict each other"), isDisputed: true },
+    };
+    expect(await world.drive(asked)).toEqual(gas === null ? contested : { ok: true, value: gas });
+  },
+);
+
 const reverts = (): never => {
   throw new RpcRefusal(3, "execution reverted: paused", "0x");
 };

@@ -29,8 +29,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "the gas one node names alone is believed though the others say it is too little",
     "src/adapters/evmRpc/contractReads.ts",
-    "return told.length < quorum.need ?",
-    "return told.length > quorum.nodes.length ?",
+    "if (told.length < quorum.need) return",
+    "if (told.length > quorum.nodes.length) return",
     "test/evm/hostileNodes.test.ts",
   ),
   bug(
@@ -115,7 +115,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "code that needs more gas than it is left is taken to be paid",
     PAYOUT,
-    "tried.ok && tried.value <= PLAIN_GAS + STIPEND_GAS",
+    "tried.ok && tried.value <= MOST_GAS",
     "tried.ok",
     PAYOUT_TEST,
   ),

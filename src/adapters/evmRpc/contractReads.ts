@@ -34,7 +34,7 @@ function toReadError(ticker: string, fault: ReadFault): ChainReadError {
     case "refused":
       return { kind: "Refused", message: `The ${ticker} nodes refused the request: ${fault.message.slice(0, MAX_REASON)}.` };
     default:
-      return { kind: "Unreachable", message: lookFaultText(ticker, fault) };
+      return { kind: "Unreachable", message: lookFaultText(ticker, fault), isDisputed: fault.kind === "disagree" };
   }
 }
 
@@ -159,15 +159,17 @@ export function tryCall(reads: ContractReads, request: CallRequest, gas: bigint 
  * The middle one of what all nodes say, of an even number the higher of the two: with too little gas the transaction fails and
  * costs its fee, and too much of it is not paid, but must be there. A refusal counts when a majority refuses. Nodes without the method
  * leave it to the others; where these are fewer than must agree, as many as must try the call.
- * @param most a figure above it is a refusal to who asks
+ * @param most a figure above it is a refusal to who asks: it counts where as many say so as must agree
  */
 export async function readGasEstimate(reads: ContractReads, request: CallRequest, most: bigint | null = null): Answered<bigint> {
   const { ticker, quorum } = reads;
-  const { query, told, middle } = middleEstimate(estimateQuery(request));
+  const { query, told, middle, contested } = middleEstimate(estimateQuery(request), most);
   const [read] = await quorumRead(quorum, [{ ...query, mayLack: true }], reads.signal, quorum.nodes.length);
   if (read?.ok) {
     const gas = middle() ?? read.value;
-    return told.length < quorum.need ? fewSay(reads, request, told.length, most === null || gas <= most ? gas : null) : ok(gas);
+    if (told.length < quorum.need) return fewSay(reads, request, told.length, most === null || gas <= most ? gas : null);
+    const fault = contested(quorum);
+    return fault ? err(toReadError(ticker, fault)) : ok(gas);
   }
   if (read?.error.kind === "reverted" && read.error.votes < quorum.need) return fewSay(reads, request, read.error.votes, null);
   return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));

@@ -6,9 +6,11 @@ import {
   FEE_ORACLE,
   gasBeside,
   l1FeeCall,
+  MOST_BESIDE,
   operatorFeeCall,
   parseOracleFee,
   SCROLL_ORACLE,
+  sampleGas,
 } from "../../core/evm/dataCost.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { LookFault } from "./fault.ts";
@@ -20,11 +22,19 @@ const FRESH_MS = 20_000;
 /** After an answer that could not be used. */
 const AGAIN_MS = 5_000;
 
-/** The middle one of what all nodes say, of an even number the higher of the two. */
-export function middleEstimate(query: Query<bigint>): {
+/**
+ * The middle one of what all nodes say, of an even number the higher of the two.
+ * @param most a figure above it keeps who asks from something, as a refusal does
+ */
+export function middleEstimate(
+  query: Query<bigint>,
+  most: bigint | null,
+): {
   readonly query: Query<bigint>;
   readonly told: readonly bigint[];
   middle(): bigint | null;
+  /** Why that one is no answer though enough have given one: it is above `most`, and fewer than must agree say so. Null: it is one. */
+  contested(quorum: Quorum): LookFault | null;
 } {
   const told: bigint[] = [];
   const vote = (gas: bigint): string => {
@@ -35,18 +45,23 @@ export function middleEstimate(query: Query<bigint>): {
     const sorted = [...told].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
     return sorted[Math.floor(sorted.length / 2)] ?? null;
   };
-  return { query: { ...query, vote }, told, middle };
+  const contested = ({ need, nodes }: Quorum): LookFault | null => {
+    const gas = middle();
+    if (most === null || gas === null || gas <= most || told.filter((one) => one > most).length >= need) return null;
+    return { kind: "disagree", what: `the answer to ${query.method}`, nodes: nodes.map(({ name }) => name) };
+  };
+  return { query: { ...query, vote }, told, middle, contested };
 }
 
 /** `isSettled`: the chain takes nothing for data, and has nothing that could ever take it. */
 type ReadCost = { readonly cost: DataCost; readonly isSettled: boolean };
 
 /**
- * Gas is the middle one of the estimates; on a chain that has no Arbitrum contracts of as many as there are, and none where nodes estimate
+ * Gas is the middle one of the estimates, above what any swap reckons with where as many as must agree say so; on a chain that has no Arbitrum contracts of as many as there are, and none where nodes estimate
  * nothing for an account that cannot pay (anvil). Wei is what a majority reads from the chain's own oracle at the block. In one request to each node.
  */
 async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSignal): Promise<Result<ReadCost, LookFault>> {
-  const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }));
+  const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }), sampleGas(MOST_BESIDE));
   const operatorFee = { ...callQuery(FEE_ORACLE, operatorFeeCall()), mayBeReverted: true };
   const questions = [callQuery(FEE_ORACLE, l1FeeCall()), operatorFee, callQuery(SCROLL_ORACLE, l1FeeCall()), codeQuery(ARB_SYS)];
   const queries = [estimate.query, ...questions] as Query<bigint | Uint8Array>[];
@@ -54,6 +69,8 @@ async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSigna
   if (!gas || !l1 || !operator || !scroll || !arbitrum) throw new Error("a question without an answer");
   // A majority answered in the same request that there are no Arbitrum contracts: nodes without an estimate refused it.
   if (!gas.ok && !isEmpty(arbitrum)) return err(asLookFault(gas.error));
+  const contested = estimate.contested(quorum);
+  if (contested) return err(contested);
   const units = estimate.middle() ?? 0n;
   let wei = 0n;
   for (const fee of [feeOf(l1, false), feeOf(operator, true), feeOf(scroll, false)]) {

@@ -31,6 +31,8 @@ export function gasBeside({ gas }: Pick<DataCost, "gas">, bytes = CALL_SAMPLE.le
   const plain = plainGas(bytes);
   return gas > plain ? gas - plain : 0n;
 }
+/** Gas that the data of one transaction needs now, above which nothing is begun. */
+export const MOST_BESIDE = 750_000n;
 /** What the transfer with the sample needs where data needs so much beside. */
 export const sampleGas = (beside: bigint): bigint => PLAIN_GAS + beside;
 

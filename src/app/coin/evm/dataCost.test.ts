@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import type { EvmAddress } from "../../../core/evm/address.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
-import { ok } from "../../../core/util/result.ts";
+import { err, ok } from "../../../core/util/result.ts";
 import type { CallRequest } from "../../../ports/accountChain.ts";
 import { dataGasNow } from "./dataCost.ts";
 
@@ -14,7 +14,7 @@ beforeEach(() => {
   chain = new FakeAccountChain();
   asked = [];
 });
-const needs = (gas: bigint): Promise<bigint | null> => {
+const needs = (gas: bigint): Promise<bigint | null | undefined> => {
   chain.estimate = (request) => {
     asked.push(request);
     return ok(gas);
@@ -33,9 +33,14 @@ test("one that writes its data elsewhere and counts that as gas is given twice w
   expect(await needs(usual + 150_000n)).toBe(300_000n);
 });
 
-test("nodes that do not say are not taken at nothing", async () => {
-  chain.trouble = "nobody answers";
-  expect(await dataGasNow({ chain, address }, signal)).toBeNull();
+test("nodes that do not say, or contradict each other, are not taken at nothing; where data counted as none, only that they contradict each other counts", async () => {
+  const say = (gas: bigint, isDisputed: boolean) => {
+    chain.data = { gas, wei: 0n };
+    chain.estimate = () => err({ kind: "Unreachable", message: "nobody says", isDisputed });
+    return dataGasNow({ chain, address }, signal);
+  };
+  expect([await say(400_000n, false), await say(400_000n, true), await say(21_000n, true)]).toEqual([null, null, null]);
+  expect(await say(21_000n, false)).toBeUndefined();
 });
 
 test("what is tried moves nothing, says nothing, and is as long as the longest call of a swap", async () => {

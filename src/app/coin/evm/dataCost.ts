@@ -49,10 +49,16 @@ export function dataObstacle(account: Account): string | null {
 /**
  * The same gas, asked for now: a chain that took nothing when it was last asked may have begun to. It is found by a transfer of nothing to
  * nobody with data of the same length: a claim itself cannot be estimated without showing its secret, and one with too little gas shows it
- * and earns nothing. Null: the nodes do not say.
+ * and earns nothing. Null: the nodes do not say, and what was known before is no answer: it counted data as gas then, or nodes contradict each other now.
+ * Undefined: they do not say, and it counted none.
  */
-export async function dataGasNow({ chain, address }: Pick<EvmAccount, "chain" | "address">, signal: AbortSignal): Promise<DataGas | null> {
+export async function dataGasNow(
+  { chain, address }: Pick<EvmAccount, "chain" | "address">,
+  signal: AbortSignal,
+): Promise<DataGas | null | undefined> {
   const sample = { from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE };
   const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_DATA_GAS / DATA_ROOM));
-  return tried.ok ? withRoom(gasBeside({ gas: tried.value })) : null;
+  if (tried.ok) return withRoom(gasBeside({ gas: tried.value }));
+  const isDisputed = tried.error.kind === "Unreachable" && tried.error.isDisputed === true;
+  return isDisputed || dataBound(chain).gas > 0n ? null : undefined;
 }

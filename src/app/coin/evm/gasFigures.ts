@@ -1,6 +1,8 @@
 // Gas of claims and refunds. Each figure is of one kind, so that none is taken for another: what a call needs has no data in it, what nodes estimate
 // and what a version is signed with has. Only the functions here lead from one kind to another.
 
+import { MOST_BESIDE } from "../../../core/evm/dataCost.ts";
+
 declare const KIND: unique symbol;
 type Figure<K extends string> = bigint & { readonly [KIND]: K };
 
@@ -25,8 +27,8 @@ export const txGas = (gas: bigint): TxGas => figure(gas);
  * blocks at most, so for six of them, as bids of gas are made to last. What is not needed is not paid.
  */
 export const DATA_ROOM = 2n;
-/** Gas for the data of one transaction above which nothing is begun. */
-export const MOST_DATA_GAS = 1_500_000n;
+/** The same with that room. */
+export const MOST_DATA_GAS = DATA_ROOM * MOST_BESIDE;
 /** What data needs now, with that room. */
 export const withRoom = (gas: bigint): DataGas => figure(gas * DATA_ROOM);
 export const NO_DATA: DataGas = withRoom(0n);

@@ -23,7 +23,11 @@ test.each([
 ] as const)("whether an account is refused plain coins, or nobody says: %s", async (_, code, gas, isRefused) => {
   const chain = new FakeAccountChain();
   chain.hasCode = async () => (typeof code === "boolean" ? ok(code) : err(code));
-  chain.estimateGas = async () => (typeof gas === "bigint" ? ok(gas) : err(gas));
+  chain.estimateGas = async (_request, _signal, most) => {
+    // More than that refuses a payment: one node of two must not say it alone.
+    expect(most).toBe(23_300n);
+    return typeof gas === "bigint" ? ok(gas) : err(gas);
+  };
   const found = await payoutObstacle({ chain, address, platform: "ETH" }, ZERO_ADDRESS, 0n, signal);
   expect([found?.isRefused ?? null, found?.reason.endsWith(".")]).toEqual([isRefused, found === null ? undefined : false]);
 });

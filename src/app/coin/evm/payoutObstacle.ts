@@ -6,6 +6,7 @@ import type { EvmAccount } from "./evmAccount.ts";
 const PLAIN_GAS = 21_000n;
 /** What a contract that pays with Solidity's `transfer` leaves the code of who is paid, as KDF's swap contracts do (swap-protocol.md 5.1). */
 const STIPEND_GAS = 2_300n;
+const MOST_GAS = PLAIN_GAS + STIPEND_GAS;
 const NO_DATA = new Uint8Array(0);
 
 /**
@@ -24,10 +25,10 @@ export async function payoutObstacle(
   if (!code.ok)
     return { isRefused: false, reason: `whether this account takes ${platform} is not known: ${code.error.message.replace(/\.$/, "")}` };
   if (!code.value) return null;
-  const tried = await chain.estimateGas({ from: payer, to: address, value: units, data: NO_DATA }, signal);
-  if (tried.ok && tried.value <= PLAIN_GAS + STIPEND_GAS) return null;
+  const tried = await chain.estimateGas({ from: payer, to: address, value: units, data: NO_DATA }, signal, MOST_GAS);
+  if (tried.ok && tried.value <= MOST_GAS) return null;
   const why = tried.ok
-    ? `that needs ${tried.value} gas, and swap contracts leave ${PLAIN_GAS + STIPEND_GAS} for it`
+    ? `that needs ${tried.value} gas, and swap contracts leave ${MOST_GAS} for it`
     : tried.error.message.replace(/\.$/, "");
   const isRefused = tried.ok || tried.error.kind === "Reverted";
   const reason = `the account ${checksumAddress(address)} has code (EIP-7702), and is not shown to take ${platform} from a swap contract: ${why}; take the delegation back, or trade with another key`;
