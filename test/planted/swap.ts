@@ -2005,6 +2005,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/adapters/sqlite/repair/repairDatabase.test.ts",
   ),
   bug(
+    "the repair of an older database that does not say its version puts rows aside that lack a newer column",
+    "src/adapters/sqlite/repair/recoverRows.ts",
+    "columns.filter((c) => c in row)",
+    "columns.filter((c) => row !== null && c !== null)",
+    "src/adapters/sqlite/repair/repairDatabase.test.ts",
+  ),
+  bug(
     "the simulator lets a node that was put back spend again what a mempool shows as spent",
     "sim/run/watch.ts",
     "this.book.isRemembered(other.txid) || facts.has(other.txid);",

@@ -27,10 +27,15 @@ export const putAside = (origin: string, row: SqlRow): SqlStatement => ({
 export function copyTable(source: SqliteEngine, target: SqliteEngine, table: string): TableReport {
   const report: TableReport = { table, kept: 0, aside: 0, fromPages: 0, stopped: null };
   const columns = target.read("SELECT name FROM pragma_table_info(?) ORDER BY cid", [table]).map((row) => String(row.name));
-  const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  // A file that does not say its version may be older than the new table: what its rows lack is as for new ones.
+  const insert = (row: SqlRow): SqlStatement => {
+    const known = columns.filter((c) => c in row);
+    const sql = `INSERT INTO ${table} (${known.join(", ")}) VALUES (${known.map(() => "?").join(", ")})`;
+    return { sql, params: known.map((c): SqlValue => row[c] ?? null) };
+  };
   let rows: SqlRow[] = [];
   const flush = (): void => {
-    const outcomes = target.writeGroup(rows.map((row) => [{ sql: insert, params: columns.map((c): SqlValue => row[c] ?? null) }]));
+    const outcomes = target.writeGroup(rows.map((row) => [insert(row)]));
     const refused = rows.filter((_, i) => outcomes[i] !== null);
     for (const failure of outcomes) if (failure && failure.kind !== "Constraint") throw failure;
     report.kept += rows.length - refused.length;

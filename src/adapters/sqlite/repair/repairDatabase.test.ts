@@ -357,6 +357,18 @@ test("an order that cannot be read is put aside with its text, and what is made 
   db.close();
 });
 
+test("of a database that does not say which version it is of rows are kept also where the newest has columns that they lack", () => {
+  fill();
+  const raw = new DatabaseSync(path);
+  raw.exec("DROP TABLE schema_migrations; ALTER TABLE chain_watch DROP COLUMN was_told");
+  raw.close();
+  repair();
+  const db = new DatabaseSync(path, { readOnly: true });
+  expect(db.prepare("SELECT key, from_height, was_told FROM chain_watch").all()).toEqual([{ key: "76a9", from_height: 7, was_told: 0 }]);
+  expect(db.prepare("SELECT * FROM salvaged_rows").all()).toEqual([]);
+  db.close();
+});
+
 test("a damaged database of the first version is repaired in its own version and then brought forward", () => {
   const raw = new DatabaseSync(path);
   raw.exec(`PRAGMA journal_mode=WAL; ${firstStore}`);
