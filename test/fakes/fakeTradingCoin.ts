@@ -113,6 +113,7 @@ export class FakeTradingCoin implements TradingCoin {
     return this.#locks.size;
   }
   paymentFee(volume: Rational, _stage: FeeStage): Result<Rational, Unfunded> {
+    if (lt(volume, this.dust)) return err({ kind: "VolumeTooLow", coin: this.ticker, volume, threshold: this.dust });
     const required = add(volume, this.fee);
     if (!lt(this.#balance, required)) return ok(this.fee);
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.#balance, required, lockedBySwaps: null });

@@ -255,8 +255,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "the volume of an order may be below zero",
     "src/app/orders/fundsChecks.ts",
-    "  if (negative) return err(negative);\n  const paid",
-    "  const paid",
+    "  if (negative) return err(negative);\n  const paymentFee",
+    "  const paymentFee",
     "test/rpc/texts.test.ts",
   ),
   bug(

@@ -98,7 +98,14 @@ export const MONEY: readonly PlantedBug[] = [
     "change > 0n ? change : 0n);",
     BUILD_TEST,
   ),
-  bug("an output below dust is built", "src/core/utxo/buildTx.ts", "o.value < args.dust);", "o.value < 0n);", BUILD_TEST),
+  bug("an output below dust is built", "src/core/utxo/buildTx.ts", "o.value < dust);", "o.value < 0n);", BUILD_TEST),
+  bug(
+    "outputs below dust are refused only once there are inputs for them",
+    "src/core/utxo/buildTx.ts",
+    "  if (small) return small;\n  const wanted",
+    "  if (small && args.unspents.length > 0) return small;\n  const wanted",
+    BUILD_TEST,
+  ),
   bug(
     "the fee is reckoned without the change output",
     "src/core/utxo/buildTx.ts",

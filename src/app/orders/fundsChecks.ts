@@ -43,10 +43,6 @@ export const negativeVolume = (coin: Pick<TradingCoin, "ticker" | "decimals">, v
       }
     : null;
 
-function aboveDust(coin: TradingCoin, volume: Rational): Result<void, Unfunded> {
-  return lt(volume, coin.dust) ? err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold: coin.dust }) : ok(undefined);
-}
-
 /**
  * Can this node pay a taker order's payment, dex fee and all fees? In KDF's order: each transaction alone over
  * the whole balance, then all of it over what swaps leave free (reference rpc.md 4.1.1). Open orders reserve nothing.
@@ -59,8 +55,6 @@ export function checkTakerFunds(rules: TradeRules, { coin, other }: TradeCoins, 
   if (!dexFeeFee.ok) return dexFeeFee;
   const negative = negativeVolume(coin, volume);
   if (negative) return err(negative);
-  const paid = aboveDust(coin, volume);
-  if (!paid.ok) return paid;
   const paymentFee = coin.paymentFee(volume, STAGE);
   if (!paymentFee.ok) return paymentFee;
   const fees = [dexFeeFee.value, paymentFee.value, coin.refundFee(STAGE)].reduce(add);
@@ -112,8 +106,6 @@ export const whyNotReceived = (coin: Pick<PricedCoin, "ticker" | "outage" | "isC
 
 /** Can this node pay a maker order's whole volume, which is not negative, in one swap? (reference rpc.md 4.2, 5b) */
 export function checkMakerFunds({ coin, other }: TradeCoins, volume: Rational): Result<void, Unfunded> {
-  const paid = aboveDust(coin, volume);
-  if (!paid.ok) return paid;
   const fee = coin.paymentFee(volume, STAGE);
   return fee.ok ? enough({ coin, given: volume, fees: add(fee.value, coin.refundFee(STAGE)), other }) : fee;
 }

@@ -93,8 +93,9 @@ test("one unit short names what there is and what it takes", () => {
   });
 });
 
-test("an output below dust is refused, an OP_RETURN is not", () => {
-  expect(buildTx(args([500_000n], 999n))).toEqual({ ok: false, error: { kind: "OutputBelowDust", value: 999n, dust: 1000n } });
+test("an output below dust is refused, whatever there is to spend; an OP_RETURN is not", () => {
+  const refused = { ok: false, error: { kind: "OutputBelowDust", value: 999n, dust: 1000n } };
+  for (const values of [[500_000n], [1n], []]) expect(buildTx(args(values, 999n))).toEqual(refused);
 });
 
 test("spending everything takes the fee from the output and leaves no change", () => {

@@ -101,9 +101,14 @@ type Chosen = { readonly spent: SortedUnspents; readonly sum: bigint };
 
 const sum = (items: readonly { readonly value: bigint }[]): bigint => items.reduce((n, i) => n + i.value, 0n);
 
+function belowDust(outputs: readonly TxOutput[], dust: bigint): Result<never, BuildError> | null {
+  const small = outputs.find((o) => o.script[0] !== OP.RETURN && o.value < dust);
+  return small ? err({ kind: "OutputBelowDust", value: small.value, dust }) : null;
+}
+
 function finish(args: BuildArgs, chosen: Chosen, outputs: readonly TxOutput[], change: bigint): Result<BuiltTx, BuildError> {
-  const small = outputs.find((o) => o.script[0] !== OP.RETURN && o.value < args.dust);
-  if (small) return err({ kind: "OutputBelowDust", value: small.value, dust: args.dust });
+  const small = belowDust(outputs, args.dust);
+  if (small) return small;
   const all = change > 0n ? [...outputs, { value: change, script: args.changeScript }] : outputs;
   const { spent } = chosen;
   const inputs = spent.map(({ txid, vout }) => ({ txid, vout, scriptSig: UNSIGNED, sequence: SEQUENCE_FINAL, witness: [] }));
@@ -141,12 +146,15 @@ function complete(args: BuildArgs, chosen: Chosen, cost: Costs, wanted: bigint):
  * Chooses inputs and builds the unsigned transaction (swap-protocol.md 4.2). Smallest outputs first, as KDF does, until
  * outputs and fee are covered; where that would make a transaction too large to be relayed, the smallest make room for
  * larger ones. The fee is recomputed for every candidate, with and without change; a change below dust goes to the fee.
+ * Outputs below dust are refused before any look at the unspents (reference rpc.md 4.1.1).
  *
  * To spend certain outputs whole (a maximum volume, a replacement), pass them with an output of their sum and
  * `feeFromOutput`.
  */
 export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
   const { unspents } = args;
+  const small = belowDust(args.outputs, args.dust);
+  if (small) return small;
   const wanted = sum(args.outputs);
   const feeFromChange = args.feeFromOutput === undefined;
   let total = 0n;

@@ -4,7 +4,7 @@ import { convertErrorText } from "../../../src/app/coin/convertErrorText.ts";
 import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
 import type { TradeFee } from "../../../src/app/coin/tradeFee.ts";
 import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
-import type { FeeStage, Outage, Unfunded } from "../../../src/app/tradingCoin.ts";
+import type { Outage } from "../../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
 import { add, lt, type Rational, sub, ZERO } from "../../../src/core/money/rational.ts";
 import { fromHex } from "../../../src/core/util/bytes.ts";
@@ -42,10 +42,6 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   override readonly address: string = ADDRESS;
   override readonly htlcPubkey = Uint8Array.from(fromHex(NODE_KEY));
 
-  override paymentFee(volume: Rational, stage: FeeStage): Result<Rational, Unfunded> {
-    if (lt(volume, this.dust)) return err({ kind: "VolumeTooLow", coin: this.ticker, volume, threshold: this.dust });
-    return super.paymentFee(volume, stage);
-  }
   unspendable(): Rational {
     return ZERO;
   }
