@@ -27,7 +27,10 @@ export type OrderChange =
   | { readonly change: "historyRow"; readonly row: NewHistoryRow }
   /** New status of a row: `Updated` or the reason of the end. Absent: nothing happens. */
   | { readonly change: "status"; readonly uuid: string; readonly status: string; readonly atMs: number }
-  /** Its author changed the order: the row shows the new terms, its status is `Updated`. Absent: nothing happens. */
+  /**
+   * Its author changed the maker order: the row shows the new terms, in its own coins, its status is `Updated`. Absent: nothing happens.
+   * `price`: rel per base of the maker order, positive; `volume`: its base.
+   */
   | { readonly change: "updatedTerms"; readonly uuid: string; readonly price: Rational; readonly volume: Rational; readonly atMs: number }
   /** A taker's row goes on as a maker's. */
   | { readonly change: "becameMaker"; readonly uuid: string; readonly atMs: number }

@@ -951,6 +951,14 @@ export const ORDERS: readonly PlantedBug[] = [
     'return [{ change: "updatedTerms"',
     UPDATE_TEST,
   ),
+  bug(
+    "the history tells the terms of a changed buy in the other coin",
+    "src/adapters/sqlite/orderStore.ts",
+    "const numbers = [div(ONE, c.price), c.price, mul(c.volume, c.price), c.volume];",
+    "const numbers = [c.price, c.price, c.volume, c.volume];",
+    UPDATE_TEST,
+    "src/adapters/sqlite/orderStore.test.ts",
+  ),
   bug("the own root does not follow an update", "src/app/orders/orderAnnouncer.ts", "    this.#set(next);\n", "", UPDATE_TEST),
   bug(
     "a maker that never connected is blamed again and again while the taker's disk is full",

@@ -72,15 +72,18 @@ test("an ended order is found with its reason; one without history is not", asyn
   expect(await store.ended("y")).toBeNull();
 });
 
-test("an update shows in the history row", async () => {
+test("an update shows in the history row, in the coins the order was first asked for in", async () => {
   const { db, store } = open();
+  const terms = { change: "updatedTerms", price: rational(2n), volume: rational(9n), atMs: 8 } as const;
   await store.apply([
-    { change: "historyRow", row: row("x") },
-    { change: "updatedTerms", uuid: "x", price: rational(2n), volume: rational(9n), atMs: 8 },
-    { change: "updatedTerms", uuid: "absent", price: rational(2n), volume: rational(9n), atMs: 8 },
+    { change: "historyRow", row: { ...row("x"), initialAction: "Sell" } },
+    { change: "historyRow", row: { ...row("y"), initialAction: "Buy" } },
+    ...["x", "y", "absent"].map((uuid) => ({ ...terms, uuid })),
   ]);
-  expect(await db.read("SELECT price, volume, status, created_at, last_updated FROM my_orders")).toEqual([
-    { price: 2, volume: 9, status: "Updated", created_at: 7, last_updated: 8 },
+  const times = { status: "Updated", created_at: 7, last_updated: 8 };
+  expect(await db.read("SELECT price, volume, status, created_at, last_updated FROM my_orders ORDER BY uuid")).toEqual([
+    { price: 2, volume: 9, ...times },
+    { price: 0.5, volume: 18, ...times },
   ]);
 });
 

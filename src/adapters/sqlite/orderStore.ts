@@ -1,4 +1,4 @@
-import { type Rational, toDecimalString } from "../../core/money/rational.ts";
+import { div, mul, ONE, type Rational, toDecimalString } from "../../core/money/rational.ts";
 import { assertNever } from "../../core/util/result.ts";
 import type { HistoryFilter, HistoryRow, OrderChange, OrderRecord, OrderStore, StoredOrder } from "../../ports/orderStore.ts";
 import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
@@ -77,11 +77,15 @@ function toStatement(c: OrderChange): SqlStatement {
     }
     case "status":
       return { sql: "UPDATE my_orders SET status = ?, last_updated = ? WHERE uuid = ?", params: [c.status, c.atMs, c.uuid] };
-    case "updatedTerms":
+    case "updatedTerms": {
+      // A row keeps the coins as they were first asked for: that of a buy has the maker order's the other way round.
+      const numbers = [div(ONE, c.price), c.price, mul(c.volume, c.price), c.volume];
       return {
-        sql: "UPDATE my_orders SET price = ?, volume = ?, status = 'Updated', last_updated = ? WHERE uuid = ?",
-        params: [toDecimalString(c.price), toDecimalString(c.volume), c.atMs, c.uuid],
+        sql: `UPDATE my_orders SET price = iif(initial_action = 'Buy', ?, ?), volume = iif(initial_action = 'Buy', ?, ?),
+          status = 'Updated', last_updated = ? WHERE uuid = ?`,
+        params: [...numbers.map(toDecimalString), c.atMs, c.uuid],
       };
+    }
     case "becameMaker":
       return { sql: "UPDATE my_orders SET type = 'Maker', was_taker = 1, last_updated = ? WHERE uuid = ?", params: [c.atMs, c.uuid] };
     case "ended":

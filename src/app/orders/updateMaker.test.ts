@@ -56,6 +56,16 @@ test("an update is stored before the network hears of it, under the same uuid, a
   });
 });
 
+test("a request that became a maker order and was changed is in the history as it was asked for: a buy of the other coin", async () => {
+  const { world, taker } = await pair();
+  const uuid = await take(taker, buy("10"));
+  await world.clock.advance(31_000);
+  expect(orderOf(taker, uuid)).toMatchObject({ base: "BBB", rel: "AAA", price: decimal("0.5"), maxBaseVol: decimal("20") });
+  // 10 BBB for 4 AAA each: 40 AAA bought at a quarter.
+  expect(await update(taker, { uuid, price: decimal("4"), volumeDelta: decimal("-10") })).toBe("updated");
+  expect(await historyOf(taker, uuid)).toMatchObject({ price: 0.25, volume: 40, status: "Updated" });
+});
+
 test("what is left out stays, and the minimum is said only when it was given", async () => {
   const { world, maker } = await pair();
   const uuid = await place(maker, sell({ minVolume: decimal("1") }));
