@@ -19,7 +19,7 @@ const LIMITS = `| What | Most | Beyond it |
 |---|---|---|
 | Body | ${bodyBytes / MIB} MiB | 413 |
 | Bodies being read at one time | ${totalBodyBytes / MIB} MiB | 503 |
-| Answers that wait to be read, those below 1 MiB excepted | ${totalReplyBytes / MIB} MiB | 503 |
+| Answers that wait to be read, those below 1 MiB excepted | ${totalReplyBytes / MIB} MiB | 503; what was asked for may be done |
 | Time in which a client reads nothing of its answer | ${unreadTimeoutMs / 1_000} s | closed |
 | Headers | ${headerBytes / 1_024} KiB | 431 |
 | Connections at one time | ${connections} | closed |

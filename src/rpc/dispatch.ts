@@ -193,7 +193,8 @@ export class Dispatcher {
   }
 }
 
-const UNWRITABLE = "Internal error: the reply could not be written; the log of the node has the details";
+const UNWRITABLE =
+  "Internal error: the reply could not be written, and the log of the node has the details; what was asked for may be done all the same, so look at the state before you repeat it";
 
 function tooMuch(element: Json): Answer {
   const text = `the answers of this batch are longer than ${MAX_BATCH_TEXT} characters already: ask for the rest in another one`;

@@ -775,6 +775,20 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/dispatch.test.ts",
   ),
   bug(
+    "a call whose answer finds no room is said to be worth another try, though it is done",
+    "src/adapters/httpServer/openHttpServer.ts",
+    "refuse(response, 503, ANSWER_LOST);",
+    'refuse(response, 503, "This node has too many answers that wait to be read; try again in a moment");',
+    HTTP_TEST,
+  ),
+  bug(
+    "an answer that cannot be written hides that the call may be done",
+    DISPATCH,
+    "details; what was asked for may be done all the same, so look at the state before you repeat it",
+    "details",
+    "test/rpc/dispatch.test.ts",
+  ),
+  bug(
     "new orders use up the room of swaps that have begun",
     "src/app/orders/orderLedger.ts",
     'isNew: s.step === "newMaker" };',

@@ -243,7 +243,7 @@ test("two methods of one style cannot share a name", () => {
   expect(() => methodTable([broken, broken])).toThrow(/broken/);
 });
 
-test("a reply that cannot be written is an error of the node, and the call is answered all the same", async () => {
+test("a reply that cannot be written is an error of the node, and the answer says that the call may be done", async () => {
   const unwritable = defineMethod()({
     name: "unwritable",
     style: "both",
@@ -269,7 +269,10 @@ test("a reply that cannot be written is an error of the node, and the call is an
   const dispatcher = new Dispatcher({ ctx, clock, log, auth, table: methodTable([unwritable]), localOnly: true, deadlineMs: 1_000 });
   for (const body of [{ userpass: PASSWORD, method: "unwritable" }, v2("unwritable")]) {
     const { status, reply } = await ask(dispatcher, body);
-    expect([status, reply.error]).toEqual([500, "Internal error: the reply could not be written; the log of the node has the details"]);
+    expect([status, reply.error]).toEqual([
+      500,
+      "Internal error: the reply could not be written, and the log of the node has the details; what was asked for may be done all the same, so look at the state before you repeat it",
+    ]);
   }
   expect(log.lines.filter((line) => line.event === "rpc_reply_failed")).toHaveLength(2);
 });

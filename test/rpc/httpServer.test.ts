@@ -419,7 +419,8 @@ test("clients that do not read their answers hold a bounded part of the memory, 
     return statusOf(reply);
   };
   while ((await ask()) !== 503);
-  expect(bodyOf(reply).error).toMatch(/answers that wait to be read/);
+  // The call was carried out before its answer was too large: one that is repeated gives a second order.
+  expect(bodyOf(reply).error).toMatch(/answers that wait to be read.*may be done all the same, so look at the state before you repeat it/);
   expect(statusOf(await raw(server, request("localhost", "", "{}")))).toBe(200);
   while ((await ask()) !== 200);
   expect(reply.length).toBeGreaterThan(20_000_000);

@@ -154,8 +154,12 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
   const reply = await handler({ verb: request.method ?? "", body: body.value, remoteAddress: socket.remoteAddress ?? "" });
   if (response.destroyed || replies.send(response, reply)) return;
   connections.endWithAnswer(socket);
-  refuse(response, 503, "This node has too many answers that wait to be read; read those, or try again in a moment");
+  refuse(response, 503, ANSWER_LOST);
 }
+
+/** Unlike the other refusals it comes after the call, of which an order may have come. */
+const ANSWER_LOST =
+  "This node has too many answers that wait to be read to send this one; what was asked for may be done all the same, so look at the state before you repeat it";
 
 /** The one path that is not the RPC endpoint. There is no stream of events here: KDF's answer where none is configured. */
 const isEventStream = (url: string | undefined): boolean => url?.split("?")[0] === "/event-stream";
