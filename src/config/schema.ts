@@ -155,7 +155,13 @@ export const kdfSchema = z.object({
     .object({ server_priv_key: text, certificate: text })
     .optional()
     .describe("PEM files; with them a seed also listens for wss."),
-  max_concurrent_connections: z.number().int().min(1).max(65_536).default(512).describe("Streams of one peer-to-peer connection."),
+  max_concurrent_connections: z
+    .number()
+    .int()
+    .min(1)
+    .max(65_536)
+    .default(512)
+    .describe("Peers connected at one time; a seed that has so many leaves one that has been silent for 120 s, or takes no more."),
   enable_hd: z.boolean().default(false).describe("Derive keys from a BIP-39 phrase."),
   coins: z.unknown().optional().meta({ type: "array" }).describe("Coin entries; default: the coins file."),
   use_trading_proto_v2: z.boolean().default(false).describe("Accepted; orders always advertise the legacy protocol."),
