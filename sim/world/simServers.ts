@@ -16,6 +16,7 @@ export const SIM_HEADERS: HeaderRules = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 };
 
 /** How long one that denies what is new denies a transaction. Longer, and it would be caught at once. */

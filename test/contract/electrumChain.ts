@@ -24,6 +24,7 @@ export const TEST_RULES: HeaderRules = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 };
 
 /** Reaches a server of this process. `twist`: changes a line on its way from the server; null keeps it away. */
@@ -87,6 +88,7 @@ export type ElectrumWorld = ContractChain & {
   checkpoint: HeaderRules["checkpoint"];
   /** What this node knows by itself. */
   firstBlock: HeaderRules["firstBlock"];
+  tellsHeights: boolean;
   target: HeaderRules["target"];
   /** Another server answers at an address. */
   replace(at: number, server: ElectrumServer): void;
@@ -141,15 +143,17 @@ export async function startElectrumChain(
     voters: [],
     checkpoint: null,
     firstBlock: null,
+    tellsHeights: false,
     target: null,
     pollMs: 1_000,
     pass: async (ms) => void (await clock.advance(ms)),
     replace: (at, server) => void replaced.set(at, server),
     openElectrum(store, options = {}, log = quietLog, credit) {
+      const { checkpoint, firstBlock, tellsHeights, target } = world;
       return openElectrumChain({
         ticker: "TST",
         format: steered.format,
-        headerRules: { ...TEST_RULES, checkpoint: world.checkpoint, firstBlock: world.firstBlock, target: world.target },
+        headerRules: { ...TEST_RULES, checkpoint, firstBlock, tellsHeights, target },
         servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
         clock: { nowMs: () => clock.nowMs() + world.skewMs, after: (ms, task) => clock.after(ms, task) },

@@ -15,6 +15,7 @@ export const EASY_RULES: HeaderRules = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 };
 
 export type Draft = {

@@ -39,7 +39,15 @@ function anyRules(pick: Pick): HeaderRules {
   const target = TARGETS[pick(TARGETS.length)] as TargetRule | null;
   const checkpoint = pick(3) === 0 ? { height: 100 + pick(25), hash: MINED[pick(20)]?.hash ?? "" } : null;
   const anchorBits = pick(2) === 0 ? null : EASY_BITS;
-  return { layouts: ["plain", "auxpow", "accumulator", "equihash"], work, target, anchorBits, checkpoint, firstBlock: null };
+  return {
+    layouts: ["plain", "auxpow", "accumulator", "equihash"],
+    work,
+    target,
+    anchorBits,
+    checkpoint,
+    firstBlock: null,
+    tellsHeights: false,
+  };
 }
 
 test(`${RUNS} damaged chains of headers are followed or refused (seed ${SEED}), and what is followed is whole`, {
@@ -95,6 +103,7 @@ test(`${RUNS} damaged proofs of parent chains commit to the block or do not, nev
     anchorBits: null,
     checkpoint: null,
     firstBlock: null,
+    tellsHeights: false,
   };
   let read = 0;
   for (let i = 0; i < RUNS; i++) {

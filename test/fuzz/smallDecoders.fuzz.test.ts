@@ -49,6 +49,7 @@ const HEADERS: HeaderRules = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 };
 const bitcoinHeaders = parsedHex(headerVectors.bitcoin.headers.join(""));
 const dogecoinHeaders = parsedHex(headerVectors.dogecoin.headers.join(""));

@@ -22,6 +22,8 @@ const RULES = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  // As of the chains whose work is checked: the real server is to show the height of its last block.
+  tellsHeights: true,
 } as const;
 /** Pays the hash 44…44; its address on Litecoin's regtest. */
 const SCRIPT = fromHex(`76a914${"44".repeat(20)}88ac`);

@@ -17,6 +17,7 @@ const MERKLE_TEST = "src/core/proof/merkleBranch.test.ts";
 const PARENT = "src/core/proof/parentProof.ts";
 const PARENT_TEST = "src/core/proof/parentProof.test.ts";
 const FIRST_BLOCK_TEST = "test/electrum/firstBlock.test.ts";
+const HEIGHTS_TEST = "test/electrum/blockHeights.test.ts";
 const RULES_TEST = "src/core/proof/headerRules.test.ts";
 
 /** What a server can make a node believe with headers and Merkle branches. */
@@ -41,6 +42,48 @@ export const PROOF: readonly PlantedBug[] = [
     "deps.rules.firstBlock ?? deps.genesis;",
     "deps.genesis ?? deps.rules.firstBlock;",
     FIRST_BLOCK_TEST,
+  ),
+  bug(
+    "servers that come first name true blocks at other heights, and what the others prove counts for nothing",
+    "src/adapters/electrum/headerFollower.ts",
+    "index.tipHeader === undefined && rules.tellsHeights ?",
+    "index.tipHeader === undefined && !rules ?",
+    HEIGHTS_TEST,
+  ),
+  bug(
+    "a chain that goes on begins anew with true blocks at other heights",
+    "src/adapters/electrum/headerFollower.ts",
+    "if (rules.tellsHeights && last",
+    "if (!rules && last",
+    HEIGHTS_TEST,
+  ),
+  bug(
+    "the height that a server names is taken for the one that its block says",
+    "src/adapters/electrum/blockHeights.ts",
+    "isFirst(first, header, branch) ? coinbaseHeight(first.tx)",
+    "isFirst(first, header, branch) ? height",
+    HEIGHTS_TEST,
+  ),
+  bug(
+    "who shows no height is asked at each look",
+    "src/adapters/electrum/blockHeights.ts",
+    "unshown?.hash !== hash ||",
+    "unshown?.hash !== hash || AGAIN_MS > 0 ||",
+    HEIGHTS_TEST,
+  ),
+  bug(
+    "a first transaction of another block tells the height",
+    "src/adapters/electrum/blockHeights.ts",
+    "first !== null && this.#prover.isFirst(first, header, branch)",
+    "first !== null",
+    HEIGHTS_TEST,
+  ),
+  bug(
+    "of a chain that is known nobody shows the heights",
+    "src/core/proof/headerRules.ts",
+    "checkpoint: checkpoint.value, firstBlock, tellsHeights });",
+    "checkpoint: checkpoint.value, firstBlock, tellsHeights: false });",
+    "src/core/proof/headerRules.test.ts",
   ),
   bug(
     "a megabyte beside each header of a chain fills the memory",

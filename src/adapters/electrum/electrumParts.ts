@@ -2,6 +2,7 @@ import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { servedFees } from "../../core/coin/servedFees.ts";
 import type { ChainDelta, ChainSnapshot } from "../../ports/chainStore.ts";
+import { BlockHeights } from "./blockHeights.ts";
 import { ChosenServers } from "./chosenServers.ts";
 import type { ElectrumDeps } from "./electrumDeps.ts";
 import { ElectrumLoop } from "./electrumLoop.ts";
@@ -76,8 +77,10 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     onGathered: () => loop.wake(),
   });
   const reader = new HeaderReader(rules, () => clock.nowMs());
+  const prover = new TxProver(format, reader, () => clock.nowMs());
   const follower = new HeaderFollower({
     rules,
+    heights: new BlockHeights(prover, () => clock.nowMs()),
     index,
     store,
     reader,
@@ -93,7 +96,6 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
     headersPerLook: options.headersPerLook ?? null,
   });
-  const prover = new TxProver(format, reader, () => clock.nowMs());
   const historyPace = new HistoryPace();
   const refusedHistories = new RefusedHistories(index, historyPace);
   const views = new ScriptViews(refusedHistories, historyPace);

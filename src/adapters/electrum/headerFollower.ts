@@ -8,8 +8,9 @@ import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { BlockHeights } from "./blockHeights.ts";
 import { CheckedHeaders } from "./checkedHeaders.ts";
-import type { Look } from "./fault.ts";
+import type { Look, LookFault } from "./fault.ts";
 import { FirstBlock } from "./firstBlock.ts";
 import { forkWith } from "./forkSearch.ts";
 import { type HeaderPlan, stayAt } from "./headerPlan.ts";
@@ -28,11 +29,18 @@ const MAX_STEP = 2_000;
 const MAX_DEAR_STEP = 100;
 /** How long all servers may be further back than we were before that is believed of a chain whose blocks cost nothing. */
 const BEHIND_MS = 60_000;
+const NO_HEIGHTS: LookFault = {
+  kind: "missing",
+  what: "the heights of their last blocks",
+  why: "none shows the first transaction of such a block; enable the coin with other servers",
+};
+
 export type HeaderFollowerDeps = {
   readonly rules: HeaderRules;
   readonly index: ChainIndex;
   readonly store: ChainStore;
   readonly reader: HeaderReader;
+  readonly heights: BlockHeights;
   readonly clock: Clock;
   readonly log: Log;
   readonly genesis: string | null;
@@ -71,12 +79,15 @@ export class HeaderFollower {
     return this.#first.hash;
   }
 
-  /** One bounded step towards the best chain of `servers`; at least one of them. */
-  async plan(servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
-    if (dropWorkless(servers, this.#deps.rules, this.#judged)) return err({ kind: "moved" });
-    const first = await this.#first.agree(servers);
+  /** One bounded step towards the best chain of the servers that are there; at least one of them. */
+  async plan(present: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
+    const { reader, index, heights, rules } = this.#deps;
+    if (dropWorkless(present, rules, this.#judged)) return err({ kind: "moved" });
+    const first = await this.#first.agree(present);
     if (!first.ok) return first;
-    const { reader, index } = this.#deps;
+    // A chain that begins has nothing yet by which heights could be told to be wrong.
+    const servers = index.tipHeader === undefined && rules.tellsHeights ? await heights.tellers(present) : present;
+    if (servers.length === 0) return err(NO_HEIGHTS);
     const own = (await this.#isCostly(servers)) ? index.tipHeader : undefined;
     const agreed = await agreedBlock(reader, servers, own === undefined ? MAX_BACK : 0);
     if (!agreed.ok) return own === undefined ? agreed : this.#byWorkAlone(servers, own, agreed);
@@ -234,11 +245,14 @@ export class HeaderFollower {
 
   /** The first view of a chain. */
   async #startAt(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
-    const { reader, index, log } = this.#deps;
+    const { reader, index, log, heights, rules } = this.#deps;
     const from = Math.max(0, agreed.height - FIRST_WINDOW + 1);
     const limits = this.#headers.limits(servers);
     const run = await reader.run(agreed, from, agreed.height, (headers) => this.#headers.anchored(headers, from, limits));
     if (!run.ok) return run;
+    const last = run.value.headers.at(-1);
+    if (rules.tellsHeights && last && !(await heights.isShown({ height: agreed.height, header: last }, agreed.servers)))
+      return err(NO_HEIGHTS);
     if (index.tipHeader !== undefined) log.warn("chain_reorganised_beyond_window", { height: agreed.height });
     const { headers, value: chain } = run.value;
     return ok({ fork: null, headers, height: agreed.height, target: agreed.height, chain });

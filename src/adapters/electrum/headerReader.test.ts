@@ -12,6 +12,7 @@ const RULES: HeaderRules = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 };
 const HASH = "ab".repeat(32);
 const HEADER: BlockHeader = {

@@ -13,6 +13,7 @@ const rules = (...layouts: readonly HeaderLayout[]): HeaderRules => ({
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 });
 const PLAIN = rules("plain");
 const ANY = rules("plain", "auxpow", "accumulator");

@@ -61,6 +61,13 @@ test("the first blocks of known chains are theirs, and of no other chain one is 
   expect(mustRules({ coin: "BTC", ...SEGWIT, is_testnet: true }).firstBlock).toBeNull();
 });
 
+test("blocks say at which height they stand where the chain's rules are known to ask for it", () => {
+  for (const fields of [{ coin: "BTC", ...SEGWIT }, { coin: "LTC", ...SEGWIT }, { coin: "DOGE" }, { coin: "BCH" }, { coin: "XEC" }])
+    expect(mustRules(fields).tellsHeights, fields.coin).toBe(true);
+  for (const fields of [KMD, { coin: "ANY" }, { coin: "LTC", ...SEGWIT, is_testnet: true }])
+    expect(mustRules(fields).tellsHeights).toBe(false);
+});
+
 test("anchors may be far easier than known blocks of their chains, and no easier than that", () => {
   const bits = (fields: object) => targetOfBits(mustRules(fields).anchorBits ?? 0) ?? 0n;
   const times = (known: number, limit: bigint): bigint => limit / (targetOfBits(known) ?? 1n);
@@ -82,6 +89,7 @@ test("a coin nothing is known of has its links checked and no work, and says why
     anchorBits: null,
     checkpoint: null,
     firstBlock: null,
+    tellsHeights: false,
   });
   expect(mustRules({ ...KMD, coin: "DOC", asset: "DOC" })).toMatchObject({ layouts: ["equihash", "plain"], work: { kind: "unchecked" } });
 });

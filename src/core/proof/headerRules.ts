@@ -65,6 +65,8 @@ export type HeaderRules = {
   readonly checkpoint: Checkpoint | null;
   /** Hash of the first block, display order; null: it is what the servers say. */
   readonly firstBlock: string | null;
+  /** Each block begins with a transaction that says at which height it stands (BIP-34), by the rules of the coin. */
+  readonly tellsHeights: boolean;
 };
 
 /** `BadCheckpoint`: the entry can be corrected. `reason`: of that the field and what is wrong with it, else the end of a sentence. */
@@ -87,8 +89,8 @@ export function headerRulesOf(entry: CoinEntry, kind: UtxoKind): Result<HeaderRu
   const layouts = kind.template.format.kind === "sapling" ? SAPLING_LAYOUTS : ANY_LAYOUT;
   if (facts.kind === "unknown") {
     const work: ProofOfWork = { kind: "unchecked", reason: facts.reason };
-    return ok({ layouts, work, target: null, anchorBits: null, checkpoint: checkpoint.value, firstBlock: null });
+    return ok({ layouts, work, target: null, anchorBits: null, checkpoint: checkpoint.value, firstBlock: null, tellsHeights: false });
   }
-  const { layout, work, target, anchorBits, firstBlock } = facts;
-  return ok({ layouts: [layout], work, target, anchorBits, checkpoint: checkpoint.value, firstBlock });
+  const { layout, work, target, anchorBits, firstBlock, tellsHeights } = facts;
+  return ok({ layouts: [layout], work, target, anchorBits, checkpoint: checkpoint.value, firstBlock, tellsHeights });
 }

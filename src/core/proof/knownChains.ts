@@ -12,6 +12,8 @@ export type ChainFacts =
       readonly anchorBits: number | null;
       /** Its hash, display order. No header that is read leads to it: servers could make up another. */
       readonly firstBlock: string;
+      /** By its rules each block of today begins with a transaction that says its height (BIP-34). False: nobody looked whether it must. */
+      readonly tellsHeights: boolean;
     }
   | { readonly kind: "unknown"; readonly reason: string }
   /** The hash or the form of its headers is none that this node can work out. */
@@ -35,6 +37,7 @@ const BITCOIN: Known = {
   // Block 840000 had 0x17034219.
   anchorBits: 0x1800ffff,
   firstBlock: "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
+  tellsHeights: true,
 };
 /** Targets follow each block's time smoothly (ASERT: twice as easy after two days without a block), since 15 November 2020. */
 const CASH: TargetRule = {
@@ -64,6 +67,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
       // Block 2000000 had 0x1a01a4a0.
       anchorBits: 0x1b00ffff,
       firstBlock: "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2",
+      tellsHeights: true,
     }),
   ],
   [
@@ -75,6 +79,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
       // Block 3631810 had 0x1a0370c2.
       anchorBits: 0x1b00ffff,
       firstBlock: "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691",
+      tellsHeights: true,
     }),
   ],
   ["BCH", known({ ...BITCOIN, target: CASH, anchorBits: 0x1900ffff })],
@@ -87,6 +92,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
       target: null,
       anchorBits: null,
       firstBlock: "027e3758c3a65b12aa1046462b486d0a63bfa1beae327897f56c5cfb7daaae71",
+      tellsHeights: false,
     }),
   ],
   ["DASH", namedBy("X11")],

@@ -26,6 +26,7 @@ const DOGE: HeaderRules = {
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 };
 
 type Shape = {

@@ -12,6 +12,7 @@ const rules = (work: ProofOfWork): HeaderRules => ({
   anchorBits: null,
   checkpoint: null,
   firstBlock: null,
+  tellsHeights: false,
 });
 const UNCHECKED = rules({ kind: "unchecked", reason: "test" });
 const SHA256D = rules({ kind: "sha256d" });

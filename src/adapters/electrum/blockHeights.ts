@@ -1,0 +1,70 @@
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import { coinbaseHeight } from "../../core/proof/coinbaseHeight.ts";
+import { parsePlacedTx } from "./answers.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { TxProver } from "./txProver.ts";
+
+/** A block, and where a server says that it stands. */
+type PlacedBlock = { readonly height: number; readonly header: BlockHeader };
+
+/** Blocks that are remembered as shown. */
+const MAX_SHOWN = 100;
+/** A server that did not show a block is asked for the same one again after so long, ms: ElectrumX counts a hundred for what it refuses. */
+const AGAIN_MS = 60_000;
+
+/**
+ * At which heights blocks stand, where each begins with a transaction that says so (BIP-34). A header does not say it: of the first ones that are read it was
+ * the servers' word, and whoever named true blocks at other heights had all that honest servers prove later measured at these.
+ */
+export class BlockHeights {
+  readonly #prover: TxProver;
+  readonly #nowMs: () => number;
+  /** Hash and height of blocks that stand there. */
+  readonly #shown = new Set<string>();
+  readonly #unshown = new WeakMap<RemoteServer, { readonly hash: string; readonly atMs: number }>();
+
+  constructor(prover: TxProver, nowMs: () => number) {
+    this.#prover = prover;
+    this.#nowMs = nowMs;
+  }
+
+  /** Those of `servers` that show at which height their last block stands. */
+  async tellers(servers: readonly RemoteServer[]): Promise<readonly RemoteServer[]> {
+    const shown = await Promise.all(servers.map(async (s) => s.tip !== null && (await this.isShown(s.tip, [s]))));
+    return servers.filter((_, i) => shown[i]);
+  }
+
+  /** Whether one of `servers`, which all name a block at a height, shows that it stands there. Who shows that it does not is dropped. */
+  async isShown({ height, header }: PlacedBlock, servers: readonly RemoteServer[]): Promise<boolean> {
+    const block = `${header.hash} ${height}`;
+    for (const server of servers) {
+      if (this.#shown.has(block)) return true;
+      if (!this.#mayAsk(server, header.hash)) continue;
+      const said = await this.#heightBy(server, height, header);
+      if (said === height) {
+        if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
+        this.#shown.add(block);
+        return true;
+      }
+      if (said !== null) server.contradicted(`its block ${header.hash} stands at height ${said}, not ${height}`);
+      else {
+        this.#unshown.set(server, { hash: header.hash, atMs: this.#nowMs() });
+        server.suspect(`it does not show at which height its block ${height} stands`);
+      }
+    }
+    return false;
+  }
+
+  #mayAsk(server: RemoteServer, hash: string): boolean {
+    const unshown = this.#unshown.get(server);
+    return unshown?.hash !== hash || Math.abs(this.#nowMs() - unshown.atMs) >= AGAIN_MS;
+  }
+
+  async #heightBy(server: RemoteServer, height: number, header: BlockHeader): Promise<number | null> {
+    const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
+    if (!placed.ok) return null;
+    const { txid, branch } = placed.value;
+    const first = await this.#prover.fetch(txid, [server]);
+    return first !== null && this.#prover.isFirst(first, header, branch) ? coinbaseHeight(first.tx) : null;
+  }
+}
