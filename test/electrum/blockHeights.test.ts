@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { FIRST_BALANCE_MS } from "../../src/app/coin/firstLook.ts";
 import { serializeHeader } from "../../src/chain/block.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
@@ -140,4 +141,16 @@ test("who does not show it is asked for the same block once a minute", async () 
   expect(w.askedOf(0).filter((method) => method === BY_POSITION)).toHaveLength(1);
   await w.pass(58_000);
   expect(w.askedOf(0).filter((method) => method === BY_POSITION)).toHaveLength(2);
+});
+
+test("one of five that shows it as late as may be keeps no coin from being there in time", async () => {
+  const w = await world(5, "none", { firstTx: "none", isTold: false });
+  const late = w.servers[0]?.faults;
+  late?.add({ kind: "slow", methods: ["server.version"], delayMs: 1_500 });
+  for (const method of [BY_POSITION, "blockchain.transaction.get"]) late?.add({ kind: "slow", methods: [method], delayMs: 9_500 });
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { costlyWork: 1n });
+  cleanup.push(() => chain.close());
+  await w.pass(FIRST_BALANCE_MS);
+  expect(chain.status()).toMatchObject({ state: "ready", tip: { height: 120 } });
 });

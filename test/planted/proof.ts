@@ -67,8 +67,15 @@ export const PROOF: readonly PlantedBug[] = [
   bug(
     "who shows no height is asked at each look",
     "src/adapters/electrum/blockHeights.ts",
-    "unshown?.hash !== hash ||",
-    "unshown?.hash !== hash || AGAIN_MS > 0 ||",
+    "asked?.hash !== hash ||",
+    "asked?.hash !== hash || AGAIN_MS > 0 ||",
+    HEIGHTS_TEST,
+  ),
+  bug(
+    "one server that shows its height as late as may be keeps a coin from being enabled",
+    "src/adapters/electrum/blockHeights.ts",
+    "tellers().length >= majorityOf(servers.length)",
+    "tellers().length >= servers.length",
     HEIGHTS_TEST,
   ),
   bug(

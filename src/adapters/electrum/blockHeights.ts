@@ -2,6 +2,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { coinbaseHeight } from "../../core/proof/coinbaseHeight.ts";
 import { parsePlacedTx } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
+import { majorityOf } from "./serverPool.ts";
 import type { TxProver } from "./txProver.ts";
 
 /** A block, and where a server says that it stands. */
@@ -21,17 +22,27 @@ export class BlockHeights {
   readonly #nowMs: () => number;
   /** Hash and height of blocks that stand there. */
   readonly #shown = new Set<string>();
-  readonly #unshown = new WeakMap<RemoteServer, { readonly hash: string; readonly atMs: number }>();
+  /** Of which block a server was asked last. */
+  readonly #asked = new WeakMap<RemoteServer, { readonly hash: string; readonly atMs: number }>();
 
   constructor(prover: TxProver, nowMs: () => number) {
     this.#prover = prover;
     this.#nowMs = nowMs;
   }
 
-  /** Those of `servers` that show at which height their last block stands. */
-  async tellers(servers: readonly RemoteServer[]): Promise<readonly RemoteServer[]> {
-    const shown = await Promise.all(servers.map(async (s) => s.tip !== null && (await this.isShown(s.tip, [s]))));
-    return servers.filter((_, i) => shown[i]);
+  /** Those of `servers` that show at which height their last block stands, as soon as they are most: one that answers late would keep a coin from being there in time. */
+  tellers(servers: readonly RemoteServer[]): Promise<readonly RemoteServer[]> {
+    return new Promise((resolve, reject) => {
+      const shown = new Map<RemoteServer, boolean>();
+      const tellers = (): readonly RemoteServer[] => servers.filter((s) => shown.get(s));
+      for (const server of servers) {
+        const { tip } = server;
+        Promise.resolve(tip !== null && this.isShown(tip, [server])).then((isShown) => {
+          shown.set(server, isShown);
+          if (shown.size === servers.length || tellers().length >= majorityOf(servers.length)) resolve(tellers());
+        }, reject);
+      }
+    });
   }
 
   /** Whether one of `servers`, which all name a block at a height, shows that it stands there. Who shows that it does not is dropped. */
@@ -40,6 +51,7 @@ export class BlockHeights {
     for (const server of servers) {
       if (this.#shown.has(block)) return true;
       if (!this.#mayAsk(server, header.hash)) continue;
+      this.#asked.set(server, { hash: header.hash, atMs: this.#nowMs() });
       const said = await this.#heightBy(server, height, header);
       if (said === height) {
         if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
@@ -47,17 +59,14 @@ export class BlockHeights {
         return true;
       }
       if (said !== null) server.contradicted(`its block ${header.hash} stands at height ${said}, not ${height}`);
-      else {
-        this.#unshown.set(server, { hash: header.hash, atMs: this.#nowMs() });
-        server.suspect(`it does not show at which height its block ${height} stands`);
-      }
+      else if (server.state === "connected") server.suspect(`it does not show at which height its block ${height} stands`);
     }
     return false;
   }
 
   #mayAsk(server: RemoteServer, hash: string): boolean {
-    const unshown = this.#unshown.get(server);
-    return unshown?.hash !== hash || Math.abs(this.#nowMs() - unshown.atMs) >= AGAIN_MS;
+    const asked = this.#asked.get(server);
+    return asked?.hash !== hash || Math.abs(this.#nowMs() - asked.atMs) >= AGAIN_MS;
   }
 
   async #heightBy(server: RemoteServer, height: number, header: BlockHeader): Promise<number | null> {
