@@ -30,6 +30,7 @@ const UNREADABLE_TEST = "test/electrum/unreadableTx.test.ts";
 const TAKERS_TEST = "test/electrum/twoTakers.test.ts";
 const LATE_PROOF_TEST = "test/electrum/lateProof.test.ts";
 const PAST_TEST = "test/electrum/longPast.test.ts";
+const LATE_ANSWERS_TEST = "test/electrum/lateAnswers.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
@@ -360,6 +361,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "this.#isShown = shown > 0 && shown",
     "this.#isShown = shown > 0 || shown",
     POLITE_TEST,
+  ),
+  bug(
+    "one server that tells late what a block paid keeps a coin from being enabled",
+    `${AT}/serverLook.ts`,
+    "void rewards.read(",
+    "await rewards.read(",
+    LATE_ANSWERS_TEST,
   ),
   bug(
     "a server that is behind is asked at each block what it paid, and cuts this node off",

@@ -23,6 +23,8 @@ export class RewardReader {
       const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
       if (!placed.ok) continue;
       const tx = await this.#prover.fetch(placed.value.txid, [server]);
+      // What came since then was noted first: to note this now would take it for gone.
+      if (this.#lastHash !== header.hash) return;
       if (tx === null || this.#prover.flaw(tx, header, { branch: placed.value.branch, pos: 0 }) !== null) continue;
       this.#rewards.note([{ height, block: { txs: [tx] } }]);
       return;

@@ -118,7 +118,7 @@ export class ServerLook {
     if (await fees.refresh(pool.present(), nowMs)) this.#deps.news.mark();
     if (await notarizations.refresh(pool.present(), nowMs)) this.#deps.news.mark();
     const tip = follower.known(plan.height, plan);
-    if (rewards !== null && tip !== null) await rewards.read(plan.height, tip, pool.present());
+    if (rewards !== null && tip !== null) void rewards.read(plan.height, tip, pool.present());
     return ok(undefined);
   }
 
