@@ -363,6 +363,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "one server that gives headers one by one, each late, keeps a coin from being enabled",
+    `${AT}/headerReader.ts`,
+    "server.isSlow && !isAlone ? 1 : 2",
+    "server.isSlow && !isAlone ? 2 : 2",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "one server that gives and proves transactions late keeps a coin from being enabled",
+    `${AT}/inTurn.ts`,
+    "...turned.filter((s) => !s.isSlow), ...turned.filter((s) => s.isSlow)",
+    "...turned",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
     "one server that tells late what a block paid keeps a coin from being enabled",
     `${AT}/serverLook.ts`,
     "void rewards.read(",

@@ -103,7 +103,7 @@ export class HeaderReader {
   ): Promise<Look<{ readonly headers: readonly BlockHeader[]; readonly value: T }>> {
     this.#refusal = null;
     for (const server of end.servers) {
-      const headers = await this.#fetch(server, from, to);
+      const headers = await this.#fetch(server, from, to, end.servers.length === 1);
       if (headers === null) continue;
       const isOther = to === end.height && headers.at(-1)?.hash !== end.hash;
       const value = isOther ? "its headers do not lead to the block it told of" : check(headers);
@@ -114,11 +114,11 @@ export class HeaderReader {
     return this.#refusal === null ? err({ kind: "moved" }) : err({ kind: "missing", what: `headers ${from} to ${to}`, why: this.#refusal });
   }
 
-  /** Null: this server is of no use for it. */
-  async #fetch(server: RemoteServer, from: number, to: number): Promise<readonly BlockHeader[] | null> {
+  /** Null: this server is of no use for it. @param isAlone no other one can be asked */
+  async #fetch(server: RemoteServer, from: number, to: number, isAlone: boolean): Promise<readonly BlockHeader[] | null> {
     const headers: BlockHeader[] = [];
-    // His last may be short: where nothing follows it, he told of a block that he does not have.
-    for (let short = 0; from + headers.length <= to && short < 2; ) {
+    // His last may be short: where nothing follows it, he told of a block that he does not have. Where others are there nobody waits for one who answers late.
+    for (let short = 0; from + headers.length <= to && short < (server.isSlow && !isAlone ? 1 : 2); ) {
       const count = Math.min(RUN, to - from - headers.length + 1);
       const part = await server.ask("blockchain.block.headers", [from + headers.length, count], (v) =>
         parseHeaderRun(v, this.#rules, count),
