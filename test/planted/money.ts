@@ -181,6 +181,20 @@ export const MONEY: readonly PlantedBug[] = [
     "src/app/coin/utxoMerger.test.ts",
   ),
   bug(
+    "a claim of Dogecoin outbids no more than four times its usual rate",
+    "src/core/coin/utxoKind.ts",
+    'entry.ticker === "DOGE" ? DOGE_PER_TX : null',
+    "null",
+    "src/core/swap/feeSchedule.test.ts",
+  ),
+  bug(
+    "what daemons of a coin take for one transaction is known and not used",
+    "src/app/coin/utxoSwapCoin.ts",
+    "mostPerTx: this.spec.kind.mostPerTx,",
+    "mostPerTx: null,",
+    "src/app/coin/coinRates.test.ts",
+  ),
+  bug(
     "what was never sent to a daemon that is down may be out",
     "src/adapters/utxoRpc/broadcastTx.ts",
     'error.kind === "busy" || (error.kind === "unreachable" && error.isUnsent)',

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { coinNode } from "../../../test/fakes/coinNode.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import { CoinRates } from "./coinRates.ts";
@@ -38,4 +39,12 @@ test.each<readonly [bigint | null, bigint, bigint]>([
   backend.says = said;
   await rates.refresh();
   expect(rates.rate(null).perKb).toBe(expected);
+});
+
+test("a claim of a coin may cost what its daemons take for one transaction, where that is known", async () => {
+  const entries = ["DOGE", "DOC"].map((coin) => ({ coin, mm2: 1, txfee: 1_000_000, protocol: { type: "UTXO" } }));
+  const node = await coinNode(entries, "what a claim may cost");
+  for (const { coin } of entries) expect((await node.flat("enable", { coin })).status).toBe(200);
+  expect(node.coin("DOGE").spendRates().mostPerTx).toBe(100n * 10n ** 8n);
+  expect(node.coin("DOC").spendRates().mostPerTx).toBeNull();
 });

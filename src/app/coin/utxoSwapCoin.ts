@@ -76,7 +76,7 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
       rate: this.rates.spendRate(),
       floorPerKb: this.rates.floorPerKb(),
       relayPerKb: this.chain.relayFeePerKb(),
-      mostPerTx: null,
+      mostPerTx: this.spec.kind.mostPerTx,
       isFixed: this.spec.kind.feePolicy.kind === "fixed",
       childSize: this.rates.childSize,
     };

@@ -48,6 +48,7 @@ test("an entry without details is a coin with KDF's defaults", () => {
     matureConfirmations: 100,
     paysInterest: false,
     relayPolicy: "overpay",
+    mostPerTx: null,
   });
   const btc = kind({ coin: "BTC" });
   expect([btc.address.p2pkhPrefix, btc.address.p2shPrefix, btc.wifPrefix]).toEqual([Uint8Array.of(0), Uint8Array.of(5), 128]);

@@ -31,6 +31,8 @@ export type UtxoKind = TxRules & {
   /** KMD: unspent outputs earn interest by lock time, so transactions carry an older one (`currentLockTime`). */
   readonly paysInterest: boolean;
   readonly relayPolicy: RelayPolicy;
+  /** Most its daemons take for one transaction, base units; null: what they find absurd goes by the size (`absurdFee`). */
+  readonly mostPerTx: bigint | null;
 };
 
 /** Defaults of KDF for fields an entry lacks (rpc.md 2.6); Bitcoin's prefixes differ. */
@@ -43,6 +45,10 @@ export const UTXO_DECIMALS = 8;
 const DEFAULT_VOLATILITY_PERCENT = 0.5;
 const DEFAULT_MATURE_CONFIRMATIONS = 100;
 const MIN_VOLUME_FACTOR = 10n;
+/**
+ * Dogecoin Core's `maxtxfee`, 10,000 times its usual rate of 0.01 DOGE: by the rule of other daemons four times that rate would be the most.
+ */
+const DOGE_PER_TX = 100n * 10n ** 8n;
 /** BIP-173 allows 1 to 83 characters; those in use are lower case letters and digits. */
 const HRP = /^[a-z0-9]{1,83}$/;
 const CASH_PREFIX = /^[a-z0-9]{1,20}$/;
@@ -122,5 +128,6 @@ export function utxoKind(entry: CoinEntry, format?: AddressFormat): Result<UtxoK
     matureConfirmations: entry.matureConfirmations ?? DEFAULT_MATURE_CONFIRMATIONS,
     paysInterest: entry.ticker === "KMD",
     relayPolicy: relayPolicy(entry),
+    mostPerTx: entry.ticker === "DOGE" ? DOGE_PER_TX : null,
   });
 }

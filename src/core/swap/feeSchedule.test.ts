@@ -1,5 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseCoinEntry } from "../coin/coinEntry.ts";
+import { utxoKind } from "../coin/utxoKind.ts";
+import { feeForSize } from "../utxo/feeRate.ts";
 import {
   bumpReserve,
   type FeeQuestion,
@@ -50,6 +53,19 @@ test("the course of a claim of one coin at 10 units per byte: cheap at first, al
   // 10,000 units per byte of two fifths of the size is the most; half the value would be 50,000,000.
   expect(course).toEqual([4_960, 4_960, 4_960, 7_750, 15_500, 62_000, 248_000, 496_000, 1_984_000]);
   expect(scheduledFee(at(1, { blocksMissed: 20, value: 1_000_000n }))).toBe(500_000n);
+});
+
+test("a claim of Dogecoin outbids a spike of fifty times its usual rate, as any other", () => {
+  const entry = parseCoinEntry({ coin: "DOGE", txfee: 1_000_000, protocol: { type: "UTXO" } });
+  const doge = entry.ok ? utxoKind(entry.value) : null;
+  if (!doge?.ok || doge.value.feePolicy.kind !== "fixed") return expect.fail("not Dogecoin");
+  const { feePolicy, mostPerTx } = doge.value;
+  const usual = feePolicy.rate.perKb;
+  const [value, spike] = [10_000n * 10n ** 8n, { perKb: 50n * usual, wholeKb: false }];
+  const claim = at(0.5, { value, rate: spike, floorPerKb: usual, relayPerKb: 100_000n, mostPerTx });
+  expect(scheduledFee(claim)).toBe(feeForSize(spike, claim.size));
+  // What Dogecoin Core takes for one transaction: 100 coins, whatever is at stake.
+  expect(payableCap(claim)).toBe(100n * 10n ** 8n);
 });
 
 test("what the backend relays decides what it finds absurd, not a higher rate that the coins file asks for", () => {
