@@ -562,15 +562,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a payment whose branch could be that of another is never proven",
     `${AT}/txProver.ts`,
-    'header)) === answer.value.branch.length) return "proven";',
-    'header)) === answer.value.branch.length) return "unclear";',
+    'header))?.depth === answer.value.branch.length) return "proven";',
+    'header))?.depth === answer.value.branch.length) return "unclear";',
     ODD_BRANCH_TEST,
     `${AT}/txProver.test.ts`,
   ),
   bug(
     "a branch that could be that of another proves a payment, however deep the block's transactions stand",
     `${AT}/txProver.ts`,
-    "header)) === answer.value.branch.length)",
+    "header))?.depth === answer.value.branch.length)",
     "header)) !== null)",
     `${AT}/txProver.test.ts`,
   ),

@@ -60,8 +60,8 @@ export const PROOF: readonly PlantedBug[] = [
   bug(
     "the height that a server names is taken for the one that its block says",
     "src/adapters/electrum/blockHeights.ts",
-    "isFirst(first, header, branch) ? coinbaseHeight(first.tx)",
-    "isFirst(first, header, branch) ? height",
+    "first && coinbaseHeight(first.tx.tx)",
+    "first && height",
     HEIGHTS_TEST,
   ),
   bug(
@@ -80,9 +80,9 @@ export const PROOF: readonly PlantedBug[] = [
   ),
   bug(
     "a first transaction of another block tells the height",
-    "src/adapters/electrum/blockHeights.ts",
-    "first !== null && this.#prover.isFirst(first, header, branch)",
-    "first !== null",
+    "src/adapters/electrum/txProver.ts",
+    "tx !== null && this.isFirst(tx, header, branch)",
+    "tx !== null",
     HEIGHTS_TEST,
   ),
   bug(

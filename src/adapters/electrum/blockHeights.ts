@@ -1,6 +1,5 @@
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { coinbaseHeight } from "../../core/proof/coinbaseHeight.ts";
-import { parsePlacedTx } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 import type { TxProver } from "./txProver.ts";
@@ -52,7 +51,8 @@ export class BlockHeights {
       if (this.#shown.has(block)) return true;
       if (!this.#mayAsk(server, header.hash)) continue;
       this.#asked.set(server, { hash: header.hash, atMs: this.#nowMs() });
-      const said = await this.#heightBy(server, height, header);
+      const first = await this.#prover.firstTx(server, height, header);
+      const said = first && coinbaseHeight(first.tx.tx);
       if (said === height) {
         if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
         this.#shown.add(block);
@@ -67,13 +67,5 @@ export class BlockHeights {
   #mayAsk(server: RemoteServer, hash: string): boolean {
     const asked = this.#asked.get(server);
     return asked?.hash !== hash || Math.abs(this.#nowMs() - asked.atMs) >= AGAIN_MS;
-  }
-
-  async #heightBy(server: RemoteServer, height: number, header: BlockHeader): Promise<number | null> {
-    const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
-    if (!placed.ok) return null;
-    const { txid, branch } = placed.value;
-    const first = await this.#prover.fetch(txid, [server]);
-    return first !== null && this.#prover.isFirst(first, header, branch) ? coinbaseHeight(first.tx) : null;
   }
 }

@@ -1,6 +1,5 @@
 import type { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
-import { parsePlacedTx } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { TxProver } from "./txProver.ts";
 
@@ -20,13 +19,11 @@ export class RewardReader {
     this.#lastHash = header.hash;
     // ElectrumX counts a hundred for each request it refuses: one that is behind would cut this node off.
     for (const server of servers.filter(({ tip }) => tip !== null && tip.height >= height)) {
-      const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
-      if (!placed.ok) continue;
-      const tx = await this.#prover.fetch(placed.value.txid, [server]);
+      const first = await this.#prover.firstTx(server, height, header);
       // What came since then was noted first: to note this now would take it for gone.
       if (this.#lastHash !== header.hash) return;
-      if (tx === null || this.#prover.flaw(tx, header, { branch: placed.value.branch, pos: 0 }) !== null) continue;
-      this.#rewards.note([{ height, block: { txs: [tx] } }]);
+      if (first === null) continue;
+      this.#rewards.note([{ height, block: { txs: [first.tx] } }]);
       return;
     }
   }

@@ -151,7 +151,7 @@ export class TxProver {
     const flaw = answer.ok ? this.flaw(tx, header, answer.value) : null;
     if (answer.ok && flaw === null) return "proven";
     if (answer.ok && flaw?.kind === "NodeIsTx") {
-      if ((await this.#leafDepth(server, height, header)) === answer.value.branch.length) return "proven";
+      if ((await this.firstTx(server, height, header))?.depth === answer.value.branch.length) return "proven";
       // What it says leads to the block; that it proves nothing is whoever's doing who made the block, or one of its transactions.
       server.suspect(`its branch for transaction ${tx.txid} could be that of another`);
       return "unclear";
@@ -165,16 +165,13 @@ export class TxProver {
     return "unproven";
   }
 
-  /**
-   * How deep all transactions of a block stand, by the way to the first one: what stands as deep is no node above a transaction, nor below
-   * one. Null: the server does not prove it.
-   */
-  async #leafDepth(server: RemoteServer, height: number, header: BlockHeader): Promise<number | null> {
+  /** The first transaction of a block, as a server proves it. How long its branch is tells how deep all stand. Null: the server does not prove it. */
+  async firstTx(server: RemoteServer, height: number, header: BlockHeader): Promise<{ readonly tx: RawTx; readonly depth: number } | null> {
     const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
     if (!placed.ok) return null;
     const { txid, branch } = placed.value;
-    const first = await this.fetch(txid, [server]);
-    return first !== null && this.isFirst(first, header, branch) ? branch.length : null;
+    const tx = await this.fetch(txid, [server]);
+    return tx !== null && this.isFirst(tx, header, branch) ? { tx, depth: branch.length } : null;
   }
 
   /**
