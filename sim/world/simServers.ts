@@ -1,7 +1,7 @@
 import type { ChainDaemon } from "../../src/chain/daemon.ts";
 import type { ElectrumEffect } from "../../src/chain/electrum/electrumFaults.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
-import type { HeaderRules } from "../../src/core/proof/headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN } from "../../src/core/proof/headerRules.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { SimChain } from "./simChain.ts";
 
@@ -10,13 +10,9 @@ export const SERVERS = 5;
 
 /** Headers of simulated chains: Bitcoin's, with the work of their own easy targets. */
 export const SIM_HEADERS: HeaderRules = {
+  ...NOTHING_KNOWN,
   layouts: ["plain"],
   work: { kind: "sha256d" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 };
 
 /** How long one that denies what is new denies a transaction. Longer, and it would be caught at once. */

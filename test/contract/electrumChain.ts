@@ -12,20 +12,10 @@ import { err, ok } from "../../src/core/util/result.ts";
 import type { ChainStore } from "../../src/ports/chainStore.ts";
 import type { ElectrumEndpoint } from "../../src/ports/electrum.ts";
 import type { Log } from "../../src/ports/log.ts";
+import { EASY_RULES } from "../fakes/mineHeaders.ts";
 import { quietLog } from "../fakes/quietLog.ts";
 import type { ContractChain } from "./contractChain.ts";
 import { steer } from "./embeddedChain.ts";
-
-/** The embedded chain's headers: Bitcoin's, with the work of their own easy targets. */
-export const TEST_RULES: HeaderRules = {
-  layouts: ["plain"],
-  work: { kind: "sha256d" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
-};
 
 /** Reaches a server of this process. `twist`: changes a line on its way from the server; null keeps it away. */
 export function inProcess(name: string, server: () => ElectrumServer, hooks: LineHooks = {}, voter = name): ElectrumEndpoint {
@@ -153,7 +143,7 @@ export async function startElectrumChain(
       return openElectrumChain({
         ticker: "TST",
         format: steered.format,
-        headerRules: { ...TEST_RULES, checkpoint, firstBlock, tellsHeights, target },
+        headerRules: { ...EASY_RULES, checkpoint, firstBlock, tellsHeights, target },
         servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
         clock: { nowMs: () => clock.nowMs() + world.skewMs, after: (ms, task) => clock.after(ms, task) },

@@ -1,6 +1,6 @@
 import { type BlockHeader, parseHeader } from "../../src/core/proof/blockHeader.ts";
 import { targetOfBits } from "../../src/core/proof/compactTarget.ts";
-import type { HeaderRules } from "../../src/core/proof/headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN } from "../../src/core/proof/headerRules.ts";
 import { fromHex, reversed } from "../../src/core/util/bytes.ts";
 import { ByteWriter } from "../../src/core/utxo/byteWriter.ts";
 
@@ -9,13 +9,9 @@ export const EASY_BITS = 0x207fffff;
 
 /** SHA-256 work without a rule for targets, as on a chain of ours. */
 export const EASY_RULES: HeaderRules = {
+  ...NOTHING_KNOWN,
   layouts: ["plain"],
   work: { kind: "sha256d" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 };
 
 export type Draft = {

@@ -39,11 +39,11 @@ import type { ElectrumEndpoint } from "../../src/ports/electrum.ts";
 import type { SignatureVerifier } from "../../src/ports/signatures.ts";
 import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
-import { TEST_RULES } from "../contract/electrumChain.ts";
 import { functionCallRpc } from "../contract/embeddedChain.ts";
 import { payTo, testKey } from "./chainWorld.ts";
 import { ElectrumBackend } from "./electrumBackend.ts";
 import { FaultyRpc } from "./faultyRpc.ts";
+import { EASY_RULES } from "./mineHeaders.ts";
 import { type HubNode, P2pHub } from "./p2pHub.ts";
 import { SilentLog } from "./silentLog.ts";
 
@@ -191,12 +191,12 @@ export class SwapSide {
       log: this.log,
     };
     const own = this.electrum.get(ticker);
-    if (own) return openElectrumChain({ ...common, headerRules: TEST_RULES, ...own, options: { timeoutMs: TIMEOUT_MS, ...own.options } });
+    if (own) return openElectrumChain({ ...common, headerRules: EASY_RULES, ...own, options: { timeoutMs: TIMEOUT_MS, ...own.options } });
     const electrum = this.#world.electrumOf(ticker);
     // Servers tell of news: how often they are looked at beside that is the product's own choice.
     return electrum === null
       ? openUtxoRpcChain({ ...common, rpc, options: { pollMs: this.#world.pollMs, timeoutMs: TIMEOUT_MS } })
-      : openElectrumChain({ ...common, headerRules: TEST_RULES, servers: electrum.endpoints(rpc), options: { timeoutMs: TIMEOUT_MS } });
+      : openElectrumChain({ ...common, headerRules: EASY_RULES, servers: electrum.endpoints(rpc), options: { timeoutMs: TIMEOUT_MS } });
   }
 
   #verifier(): SignatureVerifier {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseHeader, parseHeaders } from "../../src/core/proof/blockHeader.ts";
 import { isEquihashSolution } from "../../src/core/proof/equihash.ts";
 import { anchorAt, beats, extend, headerAt, rewind, tipOf } from "../../src/core/proof/headerChain.ts";
-import type { HeaderRules, ProofOfWork, TargetRule } from "../../src/core/proof/headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN, type ProofOfWork, type TargetRule } from "../../src/core/proof/headerRules.ts";
 import { checkInclusion, rootOf } from "../../src/core/proof/merkleBranch.ts";
 import { commitsTo } from "../../src/core/proof/parentProof.ts";
 import { hasWork, workOf } from "../../src/core/proof/proofOfWork.ts";
@@ -40,13 +40,12 @@ function anyRules(pick: Pick): HeaderRules {
   const checkpoint = pick(3) === 0 ? { height: 100 + pick(25), hash: MINED[pick(20)]?.hash ?? "" } : null;
   const anchorBits = pick(2) === 0 ? null : EASY_BITS;
   return {
+    ...NOTHING_KNOWN,
     layouts: ["plain", "auxpow", "accumulator", "equihash"],
     work,
     target,
     anchorBits,
     checkpoint,
-    firstBlock: null,
-    tellsHeights: false,
   };
 }
 
@@ -97,13 +96,9 @@ test(`${RUNS} damaged proofs of parent chains commit to the block or do not, nev
   const pick = source(SEED + 3);
   const memory = watchMemory();
   const rules: HeaderRules = {
+    ...NOTHING_KNOWN,
     layouts: ["auxpow"],
     work: { kind: "sha256d" },
-    target: null,
-    anchorBits: null,
-    checkpoint: null,
-    firstBlock: null,
-    tellsHeights: false,
   };
   let read = 0;
   for (let i = 0; i < RUNS; i++) {

@@ -17,7 +17,7 @@ import { parseDecimal } from "../../src/core/money/rational.ts";
 import { NEW_PEER } from "../../src/core/peers/peerRecord.ts";
 import { parsePeerRecord, peerRecordToJson } from "../../src/core/peers/peerRecordJson.ts";
 import { parseHeader, parseHeaders } from "../../src/core/proof/blockHeader.ts";
-import type { HeaderRules } from "../../src/core/proof/headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN } from "../../src/core/proof/headerRules.ts";
 import { parseHex, toHex } from "../../src/core/util/bytes.ts";
 import { parseUtf8 } from "../../src/core/util/utf8.ts";
 import { parseCashAddr } from "../../src/core/utxo/cashAddr.ts";
@@ -43,13 +43,9 @@ const chain = startScriptedChain(1);
 const DER = Uint8Array.from([0x30, 0x06, 0x02, 0x01, 0x05, 0x02, 0x01, 0x07, 0x01]);
 /** Every layout, so that damaged bytes are tried as each. */
 const HEADERS: HeaderRules = {
+  ...NOTHING_KNOWN,
   layouts: ["plain", "auxpow", "accumulator", "equihash"],
   work: { kind: "unchecked", reason: "test" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 };
 const bitcoinHeaders = parsedHex(headerVectors.bitcoin.headers.join(""));
 const dogecoinHeaders = parsedHex(headerVectors.dogecoin.headers.join(""));

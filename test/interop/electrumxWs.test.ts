@@ -6,6 +6,7 @@ import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainSto
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { createSystemClock } from "../../src/adapters/system/systemClock.ts";
 import { createSystemRng } from "../../src/adapters/system/systemRng.ts";
+import { NOTHING_KNOWN } from "../../src/core/proof/headerRules.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { until } from "../../src/devnet/devnet.ts";
 import { quietLog } from "../fakes/quietLog.ts";
@@ -16,12 +17,9 @@ import { LTC, startLitecoin } from "./support/regtestChains.ts";
 const BLOCK_MS = 2_000;
 const FOUND_MS = 60_000;
 const RULES = {
+  ...NOTHING_KNOWN,
   layouts: ["plain"],
   work: { kind: "unchecked", reason: "regtest" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
   // As of the chains whose work is checked: the real server is to show the height of its last block.
   tellsHeights: true,
 } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
+import { EASY_RULES } from "../../../test/fakes/mineHeaders.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import { concatBytes, parseHex, reversed, toHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
@@ -40,7 +40,7 @@ test("below a transaction of 64 bytes no other is read: all stand as deep as the
   // The right half of the small one's bytes is the id of one that is in no block.
   const [left, madeUp] = [toHex(reversed(bytes.subarray(0, 32))), toHex(reversed(bytes.subarray(32)))];
   const txOf = (txid: string): RawTx | null => raws.find((r) => r.txid === txid) ?? { ...rawOf(spending("0a".repeat(32), 9)), txid };
-  const prover = Object.assign(new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES, () => 0), () => 0), {
+  const prover = Object.assign(new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0), {
     fetch: async (txid: string) => txOf(txid),
   });
   const serving = (lies: boolean): RemoteServer =>

@@ -5,9 +5,9 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterEach, expect, test } from "vitest";
-import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../../../test/contract/embeddedChain.ts";
 import { scriptNumber } from "../../../test/contract/spendable.ts";
+import { EASY_RULES } from "../../../test/fakes/mineHeaders.ts";
 import { quietLog } from "../../../test/fakes/quietLog.ts";
 import { coinEntryToChainParams } from "../../chain/chainParams.ts";
 import { ChainDaemon } from "../../chain/daemon.ts";
@@ -119,7 +119,7 @@ async function open(port: number, protocol: ServerProtocol, pins = memoryPins(),
   const chain = await openElectrumChain({
     ticker: "TST",
     format: { kind: "bitcoin" },
-    headerRules: TEST_RULES,
+    headerRules: EASY_RULES,
     servers: [electrumEndpoint({ host: HOST, port, protocol, disableCertVerification: false, ...trust }, { rng: seededRng(2), pins })],
     store: openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"),
     clock,

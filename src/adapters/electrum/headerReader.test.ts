@@ -1,18 +1,14 @@
 import { expect, test, vi } from "vitest";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
-import type { HeaderRules } from "../../core/proof/headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN } from "../../core/proof/headerRules.ts";
 import { ok } from "../../core/util/result.ts";
 import { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 const RULES: HeaderRules = {
+  ...NOTHING_KNOWN,
   layouts: ["auxpow"],
   work: { kind: "unchecked", reason: "a test" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 };
 const HASH = "ab".repeat(32);
 const HEADER: BlockHeader = {

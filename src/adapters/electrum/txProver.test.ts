@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
+import { EASY_RULES } from "../../../test/fakes/mineHeaders.ts";
 import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { concatBytes, fromHex, reversed, toHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
@@ -29,7 +29,7 @@ const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot: "
 const refusal = err({ kind: "rpc", code: -32601, message: "unknown method" });
 
 test("a server whose branch leads to the block is not blamed for a transaction that could be a node of its tree; nobody proves it without the first of its block", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const tx = prover.read(SMALL);
   if (tx === null) expect.fail("no transaction");
   // The only one of its block.
@@ -61,7 +61,7 @@ RIGHT.set([1], 18);
 RIGHT.set([0], 27);
 
 test("a payment beside which another one was made so that their node looks like a transaction is proven by the depth of the first of its block", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const shown = (bytes: Uint8Array): string => toHex(reversed(bytes));
   const over = (left: string, right: string): string => shown(hash256(concatBytes(reversed(fromHex(left)), reversed(fromHex(right)))));
   const small = prover.read(SMALL)?.tx;
@@ -93,9 +93,9 @@ test("a payment beside which another one was made so that their node looks like 
 });
 
 test("a server whose chain becomes ours between its branch and its header is asked for the branch again, and not blamed", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const { litecoinPegOut } = chainTxs;
-  const tx = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(TEST_RULES, () => 0), () => 0).read(
+  const tx = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(EASY_RULES, () => 0), () => 0).read(
     fromHex(litecoinPegOut.hex),
   );
   if (tx === null) expect.fail("no transaction");
@@ -113,7 +113,7 @@ test("a server whose chain becomes ours between its branch and its header is ask
 });
 
 test("what goes into Litecoin's extension block is read from the mempool, what comes out of it is proven, and what stays in it blames nobody", async () => {
-  const prover = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const { litecoinPegIn, litecoinPegOut, litecoinOnlyExtension } = chainTxs;
   const said: string[] = [];
   const giving = (hex: string): RemoteServer =>
@@ -137,7 +137,7 @@ test("what goes into Litecoin's extension block is read from the mempool, what c
 
 test("one server cannot mark a payment as one out of Litecoin's extension block, which may not be spent for long: its bytes are left aside", async () => {
   const format = { kind: "bitcoin", mweb: true } as const;
-  const prover = new TxProver(format, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver(format, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const small = prover.read(SMALL);
   if (small === null) expect.fail("no transaction");
   const marked = serializeTx({ ...small.tx, hogEx: true });
@@ -155,7 +155,7 @@ test.each([
   ["larger than any mempool takes", [new Uint8Array(500_000)], 0],
   ["as others have", [new Uint8Array(72), new Uint8Array(33)], 2],
 ])("a witness %s, which no id covers and servers can make up, is kept only where it is no burden", (_, witness, kept) => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const tx = {
     version: 2,
     inputs: [{ txid: "ab".repeat(32), vout: 1, scriptSig: Uint8Array.of(1, 0x51), sequence: 7, witness }],
@@ -170,7 +170,7 @@ test.each([
 });
 
 test("megabytes that are not the transaction they are given for, nor any other, cost who gives them his place: to read them takes longer than to send them", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const tx = { version: 2, inputs: [], outputs: [], lockTime: 0 };
   const input = { txid: "ab".repeat(32), vout: 1, scriptSig: new Uint8Array(0), sequence: 7, witness: [Uint8Array.of(1)] };
   const outputs = Array.from({ length: 50_000 }, () => ({ value: 5n, script: new Uint8Array(0) }));
@@ -192,7 +192,7 @@ test("megabytes that are not the transaction they are given for, nor any other, 
 });
 
 test.each([1, 4, 5])("nor are megabytes of Zcash's form read that are another transaction's or none: version %i", async (version) => {
-  const prover = new TxProver({ kind: "sapling" }, new HeaderReader(TEST_RULES, () => 0), () => 0);
+  const prover = new TxProver({ kind: "sapling" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
   const header = new Uint8Array(4);
   new DataView(header.buffer).setUint32(0, version === 4 ? version + 0x80000000 : version, true);
   const contradicted = vi.fn();

@@ -4,16 +4,12 @@ import { headerVectors } from "../../../test/vectors/headers/headerVectors.ts";
 import { concatBytes, fromHex } from "../util/bytes.ts";
 import { ByteWriter } from "../utxo/byteWriter.ts";
 import { MAX_HEADERS, MAX_HEADERS_BYTES, parseHeader, parseHeaders } from "./blockHeader.ts";
-import type { HeaderLayout, HeaderRules } from "./headerRules.ts";
+import { type HeaderLayout, type HeaderRules, NOTHING_KNOWN } from "./headerRules.ts";
 
 const rules = (...layouts: readonly HeaderLayout[]): HeaderRules => ({
+  ...NOTHING_KNOWN,
   layouts,
   work: { kind: "unchecked", reason: "test" },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 });
 const PLAIN = rules("plain");
 const ANY = rules("plain", "auxpow", "accumulator");

@@ -69,6 +69,9 @@ export type HeaderRules = {
   readonly tellsHeights: boolean;
 };
 
+/** What the rules of a chain say of which nothing is known. */
+export const NOTHING_KNOWN = { target: null, anchorBits: null, checkpoint: null, firstBlock: null, tellsHeights: false } as const;
+
 /** `BadCheckpoint`: the entry can be corrected. `reason`: of that the field and what is wrong with it, else the end of a sentence. */
 export type UnsupportedHeaders = { readonly kind: "UnsupportedHeaders" | "BadCheckpoint"; readonly reason: string };
 
@@ -89,7 +92,7 @@ export function headerRulesOf(entry: CoinEntry, kind: UtxoKind): Result<HeaderRu
   const layouts = kind.template.format.kind === "sapling" ? SAPLING_LAYOUTS : ANY_LAYOUT;
   if (facts.kind === "unknown") {
     const work: ProofOfWork = { kind: "unchecked", reason: facts.reason };
-    return ok({ layouts, work, target: null, anchorBits: null, checkpoint: checkpoint.value, firstBlock: null, tellsHeights: false });
+    return ok({ ...NOTHING_KNOWN, layouts, work, checkpoint: checkpoint.value });
   }
   const { layout, work, target, anchorBits, firstBlock, tellsHeights } = facts;
   return ok({ layouts: [layout], work, target, anchorBits, checkpoint: checkpoint.value, firstBlock, tellsHeights });

@@ -4,7 +4,7 @@ import { concatBytes, reversed } from "../util/bytes.ts";
 import { ByteWriter } from "../utxo/byteWriter.ts";
 import { hash256 } from "../utxo/hash.ts";
 import { type BlockHeader, parseHeader } from "./blockHeader.ts";
-import type { HeaderRules } from "./headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN } from "./headerRules.ts";
 import { commitsTo, type ParentProof } from "./parentProof.ts";
 import { hasWork } from "./proofOfWork.ts";
 
@@ -20,13 +20,9 @@ function header(version: number, merkleRoot = new Uint8Array(32).fill(2), nonce 
 }
 const RAW = header(0x00620104);
 const DOGE: HeaderRules = {
+  ...NOTHING_KNOWN,
   layouts: ["auxpow", "plain"],
   work: { kind: "mergedScrypt", chainId: CHAIN_ID },
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 };
 
 type Shape = {

@@ -2,17 +2,13 @@ import { expect, test } from "vitest";
 import { headerVectors } from "../../../test/vectors/headers/headerVectors.ts";
 import { fromHex, toHex } from "../util/bytes.ts";
 import { type BlockHeader, parseHeader, parseHeaders } from "./blockHeader.ts";
-import type { HeaderRules, ProofOfWork } from "./headerRules.ts";
+import { type HeaderRules, NOTHING_KNOWN, type ProofOfWork } from "./headerRules.ts";
 import { hasWork, workOf } from "./proofOfWork.ts";
 
 const rules = (work: ProofOfWork): HeaderRules => ({
+  ...NOTHING_KNOWN,
   layouts: ["equihash", "plain"],
   work,
-  target: null,
-  anchorBits: null,
-  checkpoint: null,
-  firstBlock: null,
-  tellsHeights: false,
 });
 const UNCHECKED = rules({ kind: "unchecked", reason: "test" });
 const SHA256D = rules({ kind: "sha256d" });
