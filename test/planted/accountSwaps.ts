@@ -1323,8 +1323,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim has no gas for what its data costs elsewhere",
     COIN,
-    "if (beside != null) this.needsDataGas(beside);\n",
-    "if (beside != null) this.needsDataGas(0n);\n",
+    'if (beside !== "none") this.needsDataGas(beside);\n',
+    'if (beside !== "none") this.needsDataGas(0n);\n',
     "test/sim/accountAttacks.test.ts",
   ),
   bug(

@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
-import { CALL_SAMPLE, gasBeside, sampleGas } from "../../../core/evm/dataCost.ts";
+import { CALL_SAMPLE, gasBeside, MOST_BESIDE, sampleGas } from "../../../core/evm/dataCost.ts";
 import type { CallRequest } from "../../../ports/accountChain.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { DATA_ROOM, type DataGas, MOST_DATA_GAS, NO_DATA, withRoom } from "./gasFigures.ts";
@@ -49,16 +49,18 @@ export function dataObstacle(account: Account): string | null {
 /**
  * The same gas, asked for now: a chain that took nothing when it was last asked may have begun to. It is found by a transfer of nothing to
  * nobody with data of the same length: a claim itself cannot be estimated without showing its secret, and one with too little gas shows it
- * and earns nothing. Null: the nodes do not say, and what was known before is no answer: it counted data as gas then, or nodes contradict each other now.
- * Undefined: they do not say, and it counted none.
+ * and earns nothing.
+ *
+ * @returns `untold`: the nodes do not say, and what was known before is no answer, for data counted as gas then, or nodes contradict each other now;
+ * `none`: they do not say, and it counted none
  */
 export async function dataGasNow(
   { chain, address }: Pick<EvmAccount, "chain" | "address">,
   signal: AbortSignal,
-): Promise<DataGas | null | undefined> {
+): Promise<DataGas | "untold" | "none"> {
   const sample = { from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE };
-  const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_DATA_GAS / DATA_ROOM));
+  const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_BESIDE));
   if (tried.ok) return withRoom(gasBeside({ gas: tried.value }));
   const isDisputed = tried.error.kind === "Unreachable" && tried.error.isDisputed === true;
-  return isDisputed || dataBound(chain).gas > 0n ? null : undefined;
+  return isDisputed || dataBound(chain).gas > 0n ? "untold" : "none";
 }

@@ -118,8 +118,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   async #askForData(signal: AbortSignal): Promise<string | null> {
     const { account } = this.coin;
     const beside = await dataGasNow(account, signal);
-    if (beside != null) this.needsDataGas(beside);
-    return beside === null ? `what the data of a transaction needs on ${account.platform} now is not known` : null;
+    if (beside === "untold") return `what the data of a transaction needs on ${account.platform} now is not known`;
+    if (beside !== "none") this.needsDataGas(beside);
+    return null;
   }
   /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
   async #whyNotPaid(contract: Contract, signal: AbortSignal): Promise<SpendObstacle | null> {

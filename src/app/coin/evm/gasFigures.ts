@@ -27,7 +27,7 @@ export const txGas = (gas: bigint): TxGas => figure(gas);
  * blocks at most, so for six of them, as bids of gas are made to last. What is not needed is not paid.
  */
 export const DATA_ROOM = 2n;
-/** The same with that room. */
+/** Gas for the data of one transaction, with that room, above which nothing is begun. */
 export const MOST_DATA_GAS = DATA_ROOM * MOST_BESIDE;
 /** What data needs now, with that room. */
 export const withRoom = (gas: bigint): DataGas => figure(gas * DATA_ROOM);
