@@ -3,13 +3,13 @@ import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts"
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { FIRST_BALANCE_MS } from "../../src/app/coin/firstLook.ts";
-import { serializeHeader } from "../../src/chain/block.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
 import { serializeTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
+import { withRaisedHeaders } from "./raisedHeights.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
 const LIARS = [0, 1];
@@ -35,10 +35,6 @@ type Lie = { readonly firstTx: "true" | "made" | "none"; isTold: boolean };
 
 /** While the lie is told the liars name each block, but for the first ones, seven heights above its own. */
 async function world(servers: number, firstTx: Lie["firstTx"], lie: Lie = { firstTx, isTold: true }): Promise<ElectrumWorld> {
-  const headersFrom = (from: number, count: number): string =>
-    Array.from({ length: count }, (_, i) => w.chain.state.at(from + i))
-      .flatMap((entry) => (entry ? [toHex(serializeHeader(entry.block.header))] : []))
-      .join("");
   const raised = (line: string): string => line.replace(/"height":(\d+)/, (_, height: string) => `"height":${Number(height) + SHIFT}`);
   const w = await startElectrumChain(SEGWIT_COIN, servers, (line, server, call) => {
     if (!lie.isTold || !LIARS.includes(server)) return line;
@@ -49,13 +45,7 @@ async function world(servers: number, firstTx: Lie["firstTx"], lie: Lie = { firs
       return txid ? line.replace(/"error":\{[^}]*\}/, `"result":{"tx_hash":"${txid}","merkle":[]}`) : line;
     }
     if (call.includes(txidOf(MADE_FIRST))) return line.replace(/"error":.*(?=,"id")/, `"result":"${toHex(serializeTx(MADE_FIRST))}"`);
-    const [, name, params] = /"blockchain\.block\.(headers?)","params":\[([0-9,]+)\]/.exec(call) ?? [];
-    const [from = 0, count = 1] = (params ?? "").split(",").map(Number);
-    if (name === undefined || from < 10) return line;
-    const blocks = headersFrom(from - SHIFT, name === "headers" ? count : 1);
-    return name === "header"
-      ? line.replace(/"result":"[0-9a-f]+"/, `"result":"${blocks}"`).replace(/"error":\{[^}]*\}/, `"result":"${blocks}"`)
-      : line.replace(/"hex":"[0-9a-f]*"/, `"hex":"${blocks}"`);
+    return withRaisedHeaders(w.chain, SHIFT, line, call);
   });
   w.tellsHeights = true;
   cleanup.push(() => w.close());

@@ -2,12 +2,12 @@ import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
-import { REGTEST_BITS, serializeHeader } from "../../src/chain/block.ts";
-import { toHex } from "../../src/core/util/bytes.ts";
+import { REGTEST_BITS } from "../../src/chain/block.ts";
 import type { SqlDatabase } from "../../src/ports/sql.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
+import { headersOf, withRaisedHeaders } from "./raisedHeights.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
 const LIARS = [0, 1];
@@ -27,25 +27,17 @@ const CHEAP = { hex: `${"01".repeat(72)}ffff0021${"01".repeat(4)}`, height: 300 
 
 /** Asked for a block above the first ones, the first two give the one before it. */
 async function world(count: number, lie: Lie): Promise<ElectrumWorld> {
-  const headersFrom = (from: number, count: number): string =>
-    Array.from({ length: count }, (_, i) => w.chain.state.at(from + i))
-      .flatMap((entry) => (entry ? [toHex(serializeHeader(entry.block.header))] : []))
-      .join("");
   const w: ElectrumWorld = await startElectrumChain(SEGWIT_COIN, count, (line, server, call) => {
     if (!lie.isTold || !LIARS.includes(server)) return line;
     if (call.includes('"blockchain.headers.subscribe"') || line.includes('"blockchain.headers.subscribe"')) {
       const { height } = w.chain.state.tip;
-      const last = lie.isCheap ? { hex: headersFrom(height - SHIFT, 1), height } : { hex: headersFrom(height, 1), height: height + SHIFT };
+      const last = lie.isCheap
+        ? { hex: headersOf(w.chain, height - SHIFT, 1), height }
+        : { hex: headersOf(w.chain, height, 1), height: height + SHIFT };
       const { hex, height: told } = lie.isCheap && server === 1 ? CHEAP : last;
       return line.replace(/"hex":"[0-9a-f]+"/, `"hex":"${hex}"`).replace(/"height":\d+/, `"height":${told}`);
     }
-    const [, name, params] = /"blockchain\.block\.(headers?)","params":\[([0-9,]+)\]/.exec(call) ?? [];
-    const [from = 0, count = 1] = (params ?? "").split(",").map(Number);
-    if (name === undefined || from < 10) return line;
-    const blocks = headersFrom(from - SHIFT, name === "headers" ? count : 1);
-    return name === "header"
-      ? line.replace(/"result":"[0-9a-f]+"/, `"result":"${blocks}"`).replace(/"error":\{[^}]*\}/, `"result":"${blocks}"`)
-      : line.replace(/"hex":"[0-9a-f]*"/, `"hex":"${blocks}"`);
+    return withRaisedHeaders(w.chain, SHIFT, line, call);
   });
   cleanup.push(() => w.close());
   return w;
