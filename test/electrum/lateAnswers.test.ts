@@ -18,35 +18,74 @@ afterEach(async () => {
 const onlyFirst = (line: string): string =>
   line.replace(/"hex":"([0-9a-f]{160})[0-9a-f]*"/, '"hex":"$1"').replace(/"count":\d+/, '"count":1');
 
-/** Five servers, of which one is the quickest to greet and so is asked first, and answers some methods as late as may be. @returns ms until the own script is covered */
-async function coveredAfter(lateMethods: readonly string[]): Promise<number> {
+/** What an activation asks for. */
+const ASKED = [
+  "server.version",
+  "blockchain.headers.subscribe",
+  "blockchain.block.header",
+  "blockchain.block.headers",
+  "blockchain.scripthash.subscribe",
+  "blockchain.scripthash.get_history",
+  "blockchain.transaction.get",
+  "blockchain.transaction.get_merkle",
+  "blockchain.transaction.id_from_pos",
+  "blockchain.relayfee",
+];
+
+/**
+ * Five servers, of which some are the quickest to greet and so are asked first, and answer some methods as late as may be.
+ * @param late by server its methods
+ * @returns ms until the own script is covered
+ */
+async function coveredAfter(late: readonly (readonly string[])[]): Promise<number> {
   const w = await startElectrumChain(SEGWIT_COIN, 5, (line, server, call) =>
-    server === 0 && call.includes('"blockchain.block.headers"') ? onlyFirst(line) : line,
+    server < late.length && call.includes('"blockchain.block.headers"') ? onlyFirst(line) : line,
   );
   w.pay(SCRIPT, 100_000n);
   w.mine();
   cleanup.push(() => w.close());
-  const [late, ...others] = w.servers;
-  for (const { faults } of others) faults.add({ kind: "slow", delayMs: 300 });
-  late?.faults.add({ kind: "slow", methods: ["server.version"], delayMs: 250 });
-  for (const method of lateMethods) late?.faults.add({ kind: "slow", methods: [method], delayMs: LATE_MS });
+  for (const [i, { faults }] of w.servers.entries()) {
+    const methods = late[i];
+    if (methods === undefined) faults.add({ kind: "slow", delayMs: 300 });
+    else faults.add({ kind: "slow", methods: ["server.version"], delayMs: 250 });
+    for (const method of methods ?? []) faults.add({ kind: "slow", methods: [method], delayMs: LATE_MS });
+  }
   const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
   const chain = await w.openElectrum(store, { readsReward: true });
   cleanup.push(() => chain.close());
   const sinceMs = w.clock.nowMs();
-  const covered = chain.watchScript(SCRIPT, 0).then(() => w.clock.nowMs() - sinceMs);
+  let coveredMs = Number.POSITIVE_INFINITY;
+  void chain.watchScript(SCRIPT, 0).then(() => {
+    coveredMs = w.clock.nowMs() - sinceMs;
+  });
   await w.pass(3 * FIRST_BALANCE_MS);
   expect(chain.blockRewardUnits()).not.toBeNull();
-  return covered;
+  return coveredMs;
 }
 
 test.each([["blockchain.block.headers"], ["blockchain.transaction.get", "blockchain.transaction.get_merkle"]])(
   "who was late with an answer is asked last for the next one: %s",
   async (...methods) => {
-    expect(await coveredAfter(methods)).toBeLessThan(FIRST_BALANCE_MS);
+    expect(await coveredAfter([methods])).toBeLessThan(FIRST_BALANCE_MS);
   },
 );
 
-test("who tells late what the last block paid keeps no coin from being there in time", async () => {
-  expect(await coveredAfter(["blockchain.transaction.id_from_pos", "blockchain.transaction.get"])).toBeLessThan(FIRST_BALANCE_MS);
+test("nobody waits for who tells late what the last block paid, and what a relay asks for", async () => {
+  const late = ["blockchain.transaction.id_from_pos", "blockchain.relayfee"];
+  expect(await coveredAfter([late])).toBe(await coveredAfter([[]]));
+});
+
+test.each(ASKED)(
+  "two of five that answer late keep no coin from being there in time, whatever beside %s the second one is late with",
+  async (first) => {
+    for (const second of ASKED) {
+      expect(await coveredAfter([[first], [second]]), second).toBeLessThan(FIRST_BALANCE_MS);
+      expect(await coveredAfter([[first, second]]), `${second} of the same one`).toBeLessThan(FIRST_BALANCE_MS);
+    }
+  },
+);
+
+test("who leaves a call open is not waited for with any other one", async () => {
+  const late = ASKED.slice(ASKED.indexOf("blockchain.block.headers"));
+  expect(await coveredAfter([late, late])).toBeLessThan(LATE_MS);
 });

@@ -1,5 +1,8 @@
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { coinbaseHeight } from "../../core/proof/coinbaseHeight.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { answersUntil } from "./answersUntil.ts";
+import { firstToTell } from "./firstToTell.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 import type { TxProver } from "./txProver.ts";
@@ -18,54 +21,46 @@ const AGAIN_MS = 60_000;
  */
 export class BlockHeights {
   readonly #prover: TxProver;
-  readonly #nowMs: () => number;
+  readonly #clock: Clock;
   /** Hash and height of blocks that stand there. */
   readonly #shown = new Set<string>();
   /** Of which block a server was asked last. */
   readonly #asked = new WeakMap<RemoteServer, { readonly hash: string; readonly atMs: number }>();
 
-  constructor(prover: TxProver, nowMs: () => number) {
+  constructor(prover: TxProver, clock: Clock) {
     this.#prover = prover;
-    this.#nowMs = nowMs;
+    this.#clock = clock;
   }
 
   /** Those of `servers` that show at which height their last block stands, as soon as they are most: one that answers late would keep a coin from being there in time. */
-  tellers(servers: readonly RemoteServer[]): Promise<readonly RemoteServer[]> {
-    return new Promise((resolve, reject) => {
-      const shown = new Map<RemoteServer, boolean>();
-      const tellers = (): readonly RemoteServer[] => servers.filter((s) => shown.get(s));
-      for (const server of servers) {
-        const { tip } = server;
-        Promise.resolve(tip !== null && this.isShown(tip, [server])).then((isShown) => {
-          shown.set(server, isShown);
-          if (shown.size === servers.length || tellers().length >= majorityOf(servers.length)) resolve(tellers());
-        }, reject);
-      }
-    });
+  async tellers(servers: readonly RemoteServer[]): Promise<readonly RemoteServer[]> {
+    const areMost = (shown: readonly (boolean | null)[]): boolean => shown.filter(Boolean).length >= majorityOf(servers.length);
+    const shown = await answersUntil(servers, areMost, async (server) => server.tip !== null && this.isShown(server.tip, [server]));
+    return servers.filter((_, i) => shown[i]);
   }
 
   /** Whether one of `servers`, which all name a block at a height, shows that it stands there. Who shows that it does not is dropped. */
   async isShown({ height, header }: PlacedBlock, servers: readonly RemoteServer[]): Promise<boolean> {
     const block = `${header.hash} ${height}`;
-    for (const server of servers) {
-      if (this.#shown.has(block)) return true;
-      if (!this.#mayAsk(server, header.hash)) continue;
-      this.#asked.set(server, { hash: header.hash, atMs: this.#nowMs() });
+    if (this.#shown.has(block)) return true;
+    const isShown = await firstToTell(this.#clock, servers, async (server) => {
+      if (!this.#mayAsk(server, header.hash)) return null;
+      this.#asked.set(server, { hash: header.hash, atMs: this.#clock.nowMs() });
       const first = await this.#prover.firstTx(server, height, header);
       const said = first && coinbaseHeight(first.tx.tx);
-      if (said === height) {
-        if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
-        this.#shown.add(block);
-        return true;
-      }
+      if (said === height) return true;
       if (said !== null) server.contradicted(`its block ${header.hash} stands at height ${said}, not ${height}`);
       else if (server.state === "connected") server.suspect(`it does not show at which height its block ${height} stands`);
-    }
-    return false;
+      return null;
+    });
+    if (isShown === null) return false;
+    if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
+    this.#shown.add(block);
+    return true;
   }
 
   #mayAsk(server: RemoteServer, hash: string): boolean {
     const asked = this.#asked.get(server);
-    return asked?.hash !== hash || Math.abs(this.#nowMs() - asked.atMs) >= AGAIN_MS;
+    return asked?.hash !== hash || Math.abs(this.#clock.nowMs() - asked.atMs) >= AGAIN_MS;
   }
 }

@@ -6,6 +6,7 @@ import { err, ok } from "../../core/util/result.ts";
 import { hash256 } from "../../core/utxo/hash.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { serializeTx, txid as txidOf } from "../../core/utxo/txCodec.ts";
+import { VirtualClock } from "../virtualClock/virtualClock.ts";
 import { BlockTxs } from "./blockTxs.ts";
 import { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -40,7 +41,8 @@ test("below a transaction of 64 bytes no other is read: all stand as deep as the
   // The right half of the small one's bytes is the id of one that is in no block.
   const [left, madeUp] = [toHex(reversed(bytes.subarray(0, 32))), toHex(reversed(bytes.subarray(32)))];
   const txOf = (txid: string): RawTx | null => raws.find((r) => r.txid === txid) ?? { ...rawOf(spending("0a".repeat(32), 9)), txid };
-  const prover = Object.assign(new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0), {
+  const clock = new VirtualClock();
+  const prover = Object.assign(new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, clock), clock), {
     fetch: async (txid: string) => txOf(txid),
   });
   const serving = (lies: boolean): RemoteServer =>

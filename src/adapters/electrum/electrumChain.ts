@@ -93,7 +93,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
-    rawTx: (txid, signal) => bounded(signal, null, () => fetchTx(pool.connected(), txid, format)),
+    rawTx: (txid, signal) => bounded(signal, null, () => fetchTx(clock, pool.connected(), txid, format)),
     confirmations(block: BlockRef | null): number {
       const tip = index.tipHeader;
       return block === null || tip === undefined ? 0 : Math.max(0, tip.height - block.height + 1);

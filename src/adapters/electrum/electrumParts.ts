@@ -76,11 +76,11 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     closed,
     onGathered: () => loop.wake(),
   });
-  const reader = new HeaderReader(rules, () => clock.nowMs());
-  const prover = new TxProver(format, reader, () => clock.nowMs());
+  const reader = new HeaderReader(rules, clock);
+  const prover = new TxProver(format, reader, clock);
   const follower = new HeaderFollower({
     rules,
-    heights: new BlockHeights(prover, () => clock.nowMs()),
+    heights: new BlockHeights(prover, clock),
     index,
     store,
     reader,
@@ -173,7 +173,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     word,
     notarizations,
     fees,
-    rewards: options.readsReward ? new RewardReader(rewards, prover) : null,
+    rewards: options.readsReward ? new RewardReader(rewards, prover, clock) : null,
     index,
     store,
     clock,

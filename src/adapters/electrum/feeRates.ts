@@ -68,9 +68,10 @@ export class FeeRates {
   /** @returns whether a read answer changed */
   async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
     if (this.#askedAtMs !== null && Math.abs(nowMs - this.#askedAtMs) < this.#askAgainMs) return false;
+    this.#askedAtMs = nowMs;
+    this.#askAgainMs = ASK_AGAIN_MS;
     const said = await this.#middle(servers, "blockchain.relayfee", []);
     const fee = said !== null && said > this.#most.mostRelayPerKb ? null : said;
-    this.#askedAtMs = nowMs;
     this.#askAgainMs = fee === null ? ASK_AGAIN_MS : RELAY_FEE_MAX_AGE_MS;
     if (fee === null || fee === this.#relayFee) return false;
     this.#relayFee = fee;

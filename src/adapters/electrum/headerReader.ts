@@ -4,8 +4,11 @@ import { hasWork } from "../../core/proof/proofOfWork.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import { err, ok } from "../../core/util/result.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { parseHeaderRun, parseOneHeader, type TipAnswer } from "./answers.ts";
+import { answersUntil } from "./answersUntil.ts";
 import { type Look, type ServerAnswer, serverFaultText } from "./fault.ts";
+import { firstToTell } from "./firstToTell.ts";
 import { inTurn } from "./inTurn.ts";
 import { Patience } from "./patience.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -27,23 +30,25 @@ const UNSHOWN_MS = 600_000;
 const MAX_KEPT = 1_000;
 const MAX_TIMES = 20_000;
 
+/** What servers told of a height so far. */
+type Told = readonly (ServerAnswer<BlockHeader> | null)[];
+const headersOf = (told: Told): readonly BlockHeader[] => told.flatMap((answer) => (answer?.ok ? [answer.value] : []));
+
 /** Fetches headers from servers that claim to have them. */
 export class HeaderReader {
   readonly #rules: HeaderRules;
   /** By hash, oldest use first. */
   readonly #kept = new Map<string, BlockHeader>();
   readonly #times = new Map<string, number>();
-  /** Why a server did not give headers just now. */
-  #refusal: string | null = null;
   /** With those whose headers do not lead to the block they tell of. */
   readonly #patience: Patience;
   readonly #unshown = new WeakMap<RemoteServer, AskCredit>();
-  readonly #nowMs: () => number;
+  readonly #clock: Clock;
 
-  constructor(rules: HeaderRules, nowMs: () => number) {
+  constructor(rules: HeaderRules, clock: Clock) {
     this.#rules = rules;
-    this.#nowMs = nowMs;
-    this.#patience = new Patience(nowMs);
+    this.#clock = clock;
+    this.#patience = new Patience(() => clock.nowMs());
   }
 
   /** One server's header at a height. */
@@ -55,11 +60,11 @@ export class HeaderReader {
   async withHash(servers: readonly RemoteServer[], height: number, hash: string): Promise<Look<BlockHeader>> {
     const kept = this.#kept.get(hash);
     if (kept !== undefined) return ok(kept);
-    for (const server of servers) {
-      const header = await this.headerOf(server, height);
-      if (header.ok && header.value.hash === hash) return ok(this.#keep(header.value));
-    }
-    return err({ kind: "moved" });
+    const header = await firstToTell(this.#clock, servers, async (server) => {
+      const told = await this.headerOf(server, height);
+      return told.ok && told.value.hash === hash ? told.value : null;
+    });
+    return header === null ? err({ kind: "moved" }) : ok(this.#keep(header));
   }
 
   /** The time of a block that is believed already; null: nobody gives it now. Of many each of `servers` is asked for a share. */
@@ -72,12 +77,15 @@ export class HeaderReader {
 
   /** A header from before all that is kept of the chain: what most servers say is there, if it shows the work it claims. */
   async agreedAt(servers: readonly RemoteServer[], height: number): Promise<Look<BlockHeader>> {
-    const answers = await Promise.all(servers.map((server) => this.headerOf(server, height)));
     const need = majorityOf(servers.length);
-    const headers = answers.flatMap((a) => (a.ok ? [a.value] : []));
-    const agreed = headers.filter((h) => headers.filter(({ hash }) => hash === h.hash).length >= need);
-    // One of them may have left out what shows the work of a merge-mined block.
-    const shown = agreed.find((h) => hasWork(h, this.#rules));
+    const agreedIn = (headers: readonly BlockHeader[]): BlockHeader | undefined => {
+      const agreed = headers.filter((h) => headers.filter(({ hash }) => hash === h.hash).length >= need);
+      // One of them may have left out what shows the work of a merge-mined block.
+      return agreed.find((h) => hasWork(h, this.#rules));
+    };
+    const isEnough = (told: Told): boolean => agreedIn(headersOf(told)) !== undefined;
+    const headers = headersOf(await answersUntil(servers, isEnough, (server) => this.headerOf(server, height)));
+    const shown = agreedIn(headers);
     if (shown !== undefined) return ok(this.#keep(shown));
     return headers.length < need ? err({ kind: "moved" }) : err({ kind: "disagree", what: `block ${height}` });
   }
@@ -101,32 +109,36 @@ export class HeaderReader {
     to: number,
     check: (headers: readonly BlockHeader[]) => T | string,
   ): Promise<Look<{ readonly headers: readonly BlockHeader[]; readonly value: T }>> {
-    this.#refusal = null;
-    for (const server of end.servers) {
-      const headers = await this.#fetch(server, from, to, end.servers.length === 1);
-      if (headers === null) continue;
+    let refusal: string | null = null;
+    const found = await firstToTell(this.#clock, end.servers, async (server, isOver) => {
+      const headers = await this.#fetch(server, from, to, isOver);
+      if (typeof headers === "string") refusal = headers;
+      if (headers === null || typeof headers === "string") return null;
       const isOther = to === end.height && headers.at(-1)?.hash !== end.hash;
       const value = isOther ? "its headers do not lead to the block it told of" : check(headers);
-      if (typeof value !== "string") return ok({ headers, value });
+      if (typeof value !== "string") return { headers, value };
       if (!isOther) server.contradicted(value);
       else if (await this.#standsBy(server, end)) this.#doubt(server, end.hash, value);
-    }
-    return this.#refusal === null ? err({ kind: "moved" }) : err({ kind: "missing", what: `headers ${from} to ${to}`, why: this.#refusal });
+      return null;
+    });
+    if (found !== null) return ok(found);
+    return refusal === null ? err({ kind: "moved" }) : err({ kind: "missing", what: `headers ${from} to ${to}`, why: refusal });
   }
 
-  /** Null: this server is of no use for it. @param isAlone no other one can be asked */
-  async #fetch(server: RemoteServer, from: number, to: number, isAlone: boolean): Promise<readonly BlockHeader[] | null> {
+  /**
+   * Null: this server is of no use for it. A sentence: it refuses to give them.
+   * @param isOver another one has given them. What this one gives then is judged no more: our chain may be another by now
+   */
+  async #fetch(server: RemoteServer, from: number, to: number, isOver: () => boolean): Promise<readonly BlockHeader[] | string | null> {
     const headers: BlockHeader[] = [];
-    // His last may be short: where nothing follows it, he told of a block that he does not have. Where others are there nobody waits for one who answers late.
-    for (let short = 0; from + headers.length <= to && short < (server.isSlow && !isAlone ? 1 : 2); ) {
+    // His last may be short: where nothing follows it, he told of a block that he does not have.
+    for (let short = 0; from + headers.length <= to && short < 2; ) {
       const count = Math.min(RUN, to - from - headers.length + 1);
       const part = await server.ask("blockchain.block.headers", [from + headers.length, count], (v) =>
         parseHeaderRun(v, this.#rules, count),
       );
-      if (!part.ok) {
-        if (part.error.kind === "rpc") this.#refusal = `${server.name}: ${serverFaultText(part.error)}`;
-        return null;
-      }
+      if (isOver()) return null;
+      if (!part.ok) return part.error.kind === "rpc" ? `${server.name}: ${serverFaultText(part.error)}` : null;
       const before = headers.at(-1);
       const [first] = part.value;
       if (first === undefined) {
@@ -165,6 +177,6 @@ export class HeaderReader {
   #mayTellOther(server: RemoteServer): boolean {
     const credit = this.#unshown.get(server) ?? new AskCredit(MAX_UNSHOWN, UNSHOWN_MS);
     this.#unshown.set(server, credit);
-    return credit.take(this.#nowMs());
+    return credit.take(this.#clock.nowMs());
   }
 }

@@ -26,6 +26,7 @@ export class Notarizations {
   #isCounted = true;
   #askedAtMs: number | null = null;
   #askedAtTip = "";
+  #isAsking = false;
 
   constructor(index: ChainIndex) {
     this.#index = index;
@@ -47,13 +48,29 @@ export class Notarizations {
     if (this.#height > tip.height) this.#height = NEVER;
     // One of each block: all in it, and all below, share what is said of it.
     const waiting = new Map(this.#index.txsAbove(this.#height).map(({ txid, height }) => [height, txid]));
-    if (waiting.size === 0) return this.#height !== before;
-    this.#askedAtMs = nowMs;
-    this.#askedAtTip = tip.hash;
-    const counting = await Promise.all(servers.map(async (s) => ((await this.#caps(s, tip.height)) ? [s.name] : [])));
+    if (waiting.size > 0 && !this.#isAsking) {
+      this.#isAsking = true;
+      this.#askedAtMs = nowMs;
+      this.#askedAtTip = tip.hash;
+      try {
+        const blocks = [...waiting].sort(([a], [b]) => a - b);
+        await this.#search(blocks, tip.height, servers);
+      } finally {
+        this.#isAsking = false;
+      }
+    }
+    return this.#height !== before;
+  }
+
+  /** @param blocks height, and a transaction in it; ascending */
+  async #search(
+    blocks: readonly (readonly [height: number, txid: string])[],
+    tipHeight: number,
+    servers: readonly RemoteServer[],
+  ): Promise<void> {
+    const counting = await Promise.all(servers.map(async (s) => ((await this.#caps(s, tipHeight)) ? [s.name] : [])));
     const capping = new Set(counting.flat());
     this.#isCounted = capping.size >= majorityOf(servers.length);
-    const blocks = [...waiting].sort(([a], [b]) => a - b);
     // What is notarized ends somewhere: each answer leaves half of the blocks, however many wait and however deep they are.
     for (let low = 0, high = blocks.length; low < high; ) {
       const middle = Math.floor((low + high) / 2);
@@ -61,11 +78,12 @@ export class Notarizations {
       const isNotarized = await this.#ask(txid, height, servers, capping);
       // None can be where not enough count by them; that one was asked about shows whether any do.
       if (isNotarized === null || !this.#isCounted) break;
+      // The chain goes on meanwhile: it may stand elsewhere by now.
+      if (this.#index.txEntry(txid)?.block?.height !== height) break;
       if (isNotarized) this.#height = height;
       if (isNotarized) low = middle + 1;
       else high = middle;
     }
-    return this.#height !== before;
   }
 
   #maxAgeMs(): number {

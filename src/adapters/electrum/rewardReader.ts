@@ -1,5 +1,7 @@
 import type { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { firstToTell } from "./firstToTell.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { TxProver } from "./txProver.ts";
 
@@ -7,24 +9,22 @@ import type { TxProver } from "./txProver.ts";
 export class RewardReader {
   readonly #rewards: BlockRewards;
   readonly #prover: TxProver;
+  readonly #clock: Clock;
   #lastHash = "";
 
-  constructor(rewards: BlockRewards, prover: TxProver) {
+  constructor(rewards: BlockRewards, prover: TxProver, clock: Clock) {
     this.#rewards = rewards;
     this.#prover = prover;
+    this.#clock = clock;
   }
 
   async read(height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<void> {
     if (this.#lastHash === header.hash) return;
     this.#lastHash = header.hash;
     // ElectrumX counts a hundred for each request it refuses: one that is behind would cut this node off.
-    for (const server of servers.filter(({ tip }) => tip !== null && tip.height >= height)) {
-      const first = await this.#prover.firstTx(server, height, header);
-      // What came since then was noted first: to note this now would take it for gone.
-      if (this.#lastHash !== header.hash) return;
-      if (first === null) continue;
-      this.#rewards.note([{ height, block: { txs: [first.tx] } }]);
-      return;
-    }
+    const reaching = servers.filter(({ tip }) => tip !== null && tip.height >= height);
+    const first = await firstToTell(this.#clock, reaching, (server) => this.#prover.firstTx(server, height, header));
+    // What came since then was noted first: to note this now would take it for gone.
+    if (first !== null && this.#lastHash === header.hash) this.#rewards.note([{ height, block: { txs: [first.tx] } }]);
   }
 }

@@ -115,11 +115,18 @@ export class ServerLook {
     this.#searchBlocks();
     const covered = await this.#cover();
     if (!covered.ok) return covered;
-    if (await fees.refresh(pool.present(), nowMs)) this.#deps.news.mark();
-    if (await notarizations.refresh(pool.present(), nowMs)) this.#deps.news.mark();
+    for (const asked of [fees, notarizations]) this.#askBeside(asked, nowMs);
     const tip = follower.known(plan.height, plan);
     if (rewards !== null && tip !== null) void rewards.read(plan.height, tip, pool.present());
     return ok(undefined);
+  }
+
+  /** Nobody waits for what every server is asked beside the histories: those that answer late would hold up each look. */
+  #askBeside(asked: FeeRates | Notarizations, nowMs: number): void {
+    void asked.refresh(this.#parts.pool.present(), nowMs).then((isNew) => {
+      if (isNew) this.#deps.news.mark();
+      this.#deps.news.announce();
+    });
   }
 
   /** The slow ones are asked too, and may become quicker; nobody waits for them. Once at a time: others can begin five looks a second. */

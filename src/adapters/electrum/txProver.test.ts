@@ -5,7 +5,8 @@ import { concatBytes, fromHex, reversed, toHex } from "../../core/util/bytes.ts"
 import { err, ok } from "../../core/util/result.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
 import { hash256 } from "../../core/utxo/hash.ts";
-import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
+import { parseTx, serializeTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
+import { VirtualClock } from "../virtualClock/virtualClock.ts";
 import { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { type Inclusion, TxProver } from "./txProver.ts";
@@ -25,11 +26,16 @@ const SMALL = new ByteWriter(64)
   .u32(0)
   .done();
 
+function proverOf(format: TxFormat): TxProver {
+  const clock = new VirtualClock();
+  return new TxProver(format, new HeaderReader(EASY_RULES, clock), clock);
+}
+
 const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot: "", timeSec: 1, bits: 0, version: 1 };
 const refusal = err({ kind: "rpc", code: -32601, message: "unknown method" });
 
 test("a server whose branch leads to the block is not blamed for a transaction that could be a node of its tree; nobody proves it without the first of its block", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "bitcoin" });
   const tx = prover.read(SMALL);
   if (tx === null) expect.fail("no transaction");
   // The only one of its block.
@@ -61,7 +67,7 @@ RIGHT.set([1], 18);
 RIGHT.set([0], 27);
 
 test("a payment beside which another one was made so that their node looks like a transaction is proven by the depth of the first of its block", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "bitcoin" });
   const shown = (bytes: Uint8Array): string => toHex(reversed(bytes));
   const over = (left: string, right: string): string => shown(hash256(concatBytes(reversed(fromHex(left)), reversed(fromHex(right)))));
   const small = prover.read(SMALL)?.tx;
@@ -93,11 +99,9 @@ test("a payment beside which another one was made so that their node looks like 
 });
 
 test("a server whose chain becomes ours between its branch and its header is asked for the branch again, and not blamed", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "bitcoin" });
   const { litecoinPegOut } = chainTxs;
-  const tx = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(EASY_RULES, () => 0), () => 0).read(
-    fromHex(litecoinPegOut.hex),
-  );
+  const tx = proverOf({ kind: "bitcoin", mweb: true }).read(fromHex(litecoinPegOut.hex));
   if (tx === null) expect.fail("no transaction");
   const { merkleRoot, coinbase } = litecoinPegOut;
   const said: string[] = [];
@@ -113,7 +117,7 @@ test("a server whose chain becomes ours between its branch and its header is ask
 });
 
 test("what goes into Litecoin's extension block is read from the mempool, what comes out of it is proven, and what stays in it blames nobody", async () => {
-  const prover = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "bitcoin", mweb: true });
   const { litecoinPegIn, litecoinPegOut, litecoinOnlyExtension } = chainTxs;
   const said: string[] = [];
   const giving = (hex: string): RemoteServer =>
@@ -137,7 +141,7 @@ test("what goes into Litecoin's extension block is read from the mempool, what c
 
 test("one server cannot mark a payment as one out of Litecoin's extension block, which may not be spent for long: its bytes are left aside", async () => {
   const format = { kind: "bitcoin", mweb: true } as const;
-  const prover = new TxProver(format, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf(format);
   const small = prover.read(SMALL);
   if (small === null) expect.fail("no transaction");
   const marked = serializeTx({ ...small.tx, hogEx: true });
@@ -155,7 +159,7 @@ test.each([
   ["larger than any mempool takes", [new Uint8Array(500_000)], 0],
   ["as others have", [new Uint8Array(72), new Uint8Array(33)], 2],
 ])("a witness %s, which no id covers and servers can make up, is kept only where it is no burden", (_, witness, kept) => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "bitcoin" });
   const tx = {
     version: 2,
     inputs: [{ txid: "ab".repeat(32), vout: 1, scriptSig: Uint8Array.of(1, 0x51), sequence: 7, witness }],
@@ -170,7 +174,7 @@ test.each([
 });
 
 test("megabytes that are not the transaction they are given for, nor any other, cost who gives them his place: to read them takes longer than to send them", async () => {
-  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "bitcoin" });
   const tx = { version: 2, inputs: [], outputs: [], lockTime: 0 };
   const input = { txid: "ab".repeat(32), vout: 1, scriptSig: new Uint8Array(0), sequence: 7, witness: [Uint8Array.of(1)] };
   const outputs = Array.from({ length: 50_000 }, () => ({ value: 5n, script: new Uint8Array(0) }));
@@ -192,7 +196,7 @@ test("megabytes that are not the transaction they are given for, nor any other, 
 });
 
 test.each([1, 4, 5])("nor are megabytes of Zcash's form read that are another transaction's or none: version %i", async (version) => {
-  const prover = new TxProver({ kind: "sapling" }, new HeaderReader(EASY_RULES, () => 0), () => 0);
+  const prover = proverOf({ kind: "sapling" });
   const header = new Uint8Array(4);
   new DataView(header.buffer).setUint32(0, version === 4 ? version + 0x80000000 : version, true);
   const contradicted = vi.fn();
@@ -200,4 +204,30 @@ test.each([1, 4, 5])("nor are megabytes of Zcash's form read that are another tr
   const read = vi.spyOn(prover, "read");
   expect(await prover.fetch("cd".repeat(32), [server])).toBeNull();
   expect([contradicted.mock.calls.length, read.mock.calls.length]).toEqual([1, 0]);
+});
+
+test("who proves late is not asked for what others have proven meanwhile", async () => {
+  const clock = new VirtualClock();
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(EASY_RULES, clock), clock);
+  const input = { txid: "ab".repeat(32), vout: 1, scriptSig: new Uint8Array(72), sequence: 7, witness: [] };
+  const tx = prover.read(serializeTx({ version: 2, inputs: [input], outputs: [{ value: 5n, script: new Uint8Array(25) }], lockTime: 0 }));
+  if (tx === null) expect.fail("no transaction");
+  const asks: string[] = [];
+  const after = (name: string, delayMs: number): RemoteServer =>
+    ({
+      name,
+      state: "connected",
+      ask: (): Promise<unknown> => {
+        asks.push(name);
+        return new Promise((resolve) => void clock.after(delayMs, () => resolve(ok({ branch: [], pos: 0 }))));
+      },
+    }) as unknown as RemoteServer;
+  const servers = [after("late", 9_000), after("quick", 100)];
+  const told = Promise.all(Array.from({ length: 20 }, () => prover.isIn(tx, 5, { ...header, merkleRoot: tx.txid } as never, servers)));
+  await clock.advance(5_000);
+  expect(new Set(await told)).toEqual(new Set(["proven"]));
+  const before = asks.filter((name) => name === "late").length;
+  await clock.advance(60_000);
+  expect(asks.filter((name) => name === "late")).toHaveLength(before);
+  expect(before).toBeLessThan(20);
 });

@@ -5,8 +5,10 @@ import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.
 import { reversed, toHex } from "../../core/util/bytes.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { hasMoreThanId, parseTx, serializeTx, type TxFormat, withoutLongWitness } from "../../core/utxo/txCodec.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
+import { firstToTell } from "./firstToTell.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import { Patience } from "./patience.ts";
 import { ProofPace } from "./proofPace.ts";
@@ -56,43 +58,44 @@ export type Inclusion = "proven" | "unclear" | "unproven" | "unasked";
 export class TxProver {
   readonly #format: TxFormat;
   readonly #reader: HeaderReader;
+  readonly #clock: Clock;
   /** With those who say that a transaction is in a block of ours and cannot prove it. */
   readonly #patience: Patience;
   /** How often servers were lost over the bytes of a transaction, or its proof, since these were given last. */
   readonly #tooMuch = new Map<string, number>();
   readonly #pace: ProofPace;
 
-  constructor(format: TxFormat, reader: HeaderReader, nowMs: () => number) {
+  constructor(format: TxFormat, reader: HeaderReader, clock: Clock) {
     this.#format = format;
     this.#reader = reader;
-    this.#patience = new Patience(nowMs);
-    this.#pace = new ProofPace(nowMs);
+    this.#clock = clock;
+    this.#patience = new Patience(() => clock.nowMs());
+    this.#pace = new ProofPace(() => clock.nowMs());
   }
 
   /**
    * The bytes of a transaction, from the first of `servers` that gives them; null: none does. Bytes that cannot be read prove nothing
    * against who gave them: daemons also know forms this node does not (Litecoin's that are nothing but extension-block data).
    */
-  async fetch(txid: string, servers: readonly RemoteServer[]): Promise<RawTx | null> {
-    for (const server of servers) {
-      const raw = await server.ask("blockchain.transaction.get", [txid], parseRawTx);
-      if (!raw.ok) {
-        if (raw.error.kind === "too_much") this.#lostOver(bytesOf(txid));
-        continue;
-      }
-      const bytes = withoutLongWitness(raw.value, this.#format, MAX_WITNESS_ITEMS, MAX_WITNESSED_BYTES);
-      // To read megabytes takes longer than to send them.
-      if (bytes.length > MAX_WITNESSED_BYTES && this.#isWholeId(bytes) && idOfBytes(bytes) !== txid) {
-        server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
-        continue;
-      }
-      const tx = this.read(bytes);
-      if (tx?.txid === txid) {
-        this.#tooMuch.delete(bytesOf(txid));
-        return tx;
-      }
-      if (tx !== null) server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
+  fetch(txid: string, servers: readonly RemoteServer[]): Promise<RawTx | null> {
+    return firstToTell(this.#clock, servers, (server) => this.#fetchFrom(server, txid));
+  }
+
+  async #fetchFrom(server: RemoteServer, txid: string): Promise<RawTx | null> {
+    const raw = await server.ask("blockchain.transaction.get", [txid], parseRawTx);
+    if (!raw.ok) {
+      if (raw.error.kind === "too_much") this.#lostOver(bytesOf(txid));
+      return null;
     }
+    const bytes = withoutLongWitness(raw.value, this.#format, MAX_WITNESS_ITEMS, MAX_WITNESSED_BYTES);
+    // To read megabytes takes longer than to send them.
+    const isOther = bytes.length > MAX_WITNESSED_BYTES && this.#isWholeId(bytes) && idOfBytes(bytes) !== txid;
+    const tx = isOther ? null : this.read(bytes);
+    if (tx?.txid === txid) {
+      this.#tooMuch.delete(bytesOf(txid));
+      return tx;
+    }
+    if (isOther || tx !== null) server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
     return null;
   }
 
@@ -126,17 +129,18 @@ export class TxProver {
    */
   async isIn(tx: RawTx, height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<Inclusion> {
     let told: Inclusion = "unproven";
-    for (const server of servers) {
-      const said = await this.#asksForIt(server, tx, height, header);
-      if (said === "proven") return said;
+    const proven = await firstToTell(this.#clock, servers, async (server, isOver) => {
+      const said = await this.#asksForIt(server, tx, height, header, isOver);
       if (said === "unclear" || (said === "unasked" && told === "unproven")) told = said;
-    }
-    return told;
+      return said === "proven" ? said : null;
+    });
+    return proven ?? told;
   }
 
-  async #asksForIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader): Promise<Inclusion> {
+  async #asksForIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader, isOver: () => boolean): Promise<Inclusion> {
     let said: Inclusion = "unasked";
     await this.#pace.run(server, header, async () => {
+      if (isOver()) return null;
       said = await this.#provesIt(server, tx, height, header);
       return server.state === "connected" ? said !== "unproven" : null;
     });
