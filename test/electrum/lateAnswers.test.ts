@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { FIRST_BALANCE_MS } from "../../src/app/coin/firstLook.ts";
-import { startElectrumChain } from "../contract/electrumChain.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
 
@@ -17,6 +17,11 @@ afterEach(async () => {
 /** Of an answer with many headers the first one. */
 const onlyFirst = (line: string): string =>
   line.replace(/"hex":"([0-9a-f]{160})[0-9a-f]*"/, '"hex":"$1"').replace(/"count":\d+/, '"count":1');
+
+const STATUS = "blockchain.scripthash.subscribe";
+
+/** The status of a history that nobody else tells. */
+const madeUp = (line: string): string => line.replace(/"result":"[0-9a-f]+"/, `"result":"${"ab".repeat(32)}"`);
 
 /** What an activation asks for. */
 const ASKED = [
@@ -38,9 +43,10 @@ const ASKED = [
  * @returns ms until the own script is covered
  */
 async function coveredAfter(late: readonly (readonly string[])[]): Promise<number> {
-  const w = await startElectrumChain(SEGWIT_COIN, 5, (line, server, call) =>
-    server < late.length && call.includes('"blockchain.block.headers"') ? onlyFirst(line) : line,
-  );
+  const w = await startElectrumChain(SEGWIT_COIN, 5, (line, server, call) => {
+    if (server < late.length && call.includes(`"${STATUS}"`)) return madeUp(line);
+    return server < late.length && call.includes('"blockchain.block.headers"') ? onlyFirst(line) : line;
+  });
   w.pay(SCRIPT, 100_000n);
   w.mine();
   cleanup.push(() => w.close());
@@ -62,6 +68,42 @@ async function coveredAfter(late: readonly (readonly string[])[]): Promise<numbe
   expect(chain.blockRewardUnits()).not.toBeNull();
   return coveredMs;
 }
+
+/**
+ * The same of five that all connect at once, and become late after that.
+ * @param late by server its methods
+ */
+async function coveredIn(w: ElectrumWorld, late: readonly (readonly string[])[], db = openInlineDatabase(":memory:", [CHAIN_SCHEMA])) {
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(db, "TST"), { costlyWork: 1n });
+  cleanup.push(() => chain.close());
+  const [last] = w.servers.slice(-1);
+  const greeting = last?.faults.add({ kind: "slow", methods: ["server.version"], delayMs: 1_000 });
+  const sinceMs = w.clock.nowMs();
+  const covered = chain.watchScript(SCRIPT, 0).then(() => w.clock.nowMs() - sinceMs);
+  await w.pass(900);
+  last?.faults.clear(greeting?.id);
+  for (const [i, methods] of late.entries())
+    for (const method of methods) w.servers[i]?.faults.add({ kind: "slow", methods: [method], delayMs: LATE_MS });
+  await w.pass(3 * FIRST_BALANCE_MS);
+  return covered;
+}
+
+test.each([
+  ["blockchain.headers.subscribe", STATUS],
+  ["blockchain.headers.subscribe", "blockchain.relayfee"],
+  [STATUS, "blockchain.relayfee"],
+])("two of five that are late with one answer each of a look hold up nothing: %s, %s", async (...methods) => {
+  const w = await startElectrumChain(SEGWIT_COIN, 5);
+  w.pay(SCRIPT, 100_000n);
+  w.mine();
+  expect(
+    await coveredIn(
+      w,
+      methods.map((method) => [method]),
+    ),
+  ).toBeLessThan(FIRST_BALANCE_MS / 2);
+});
 
 test.each([["blockchain.block.headers"], ["blockchain.transaction.get", "blockchain.transaction.get_merkle"]])(
   "who was late with an answer is asked last for the next one: %s",
@@ -85,7 +127,7 @@ test.each(ASKED)(
   },
 );
 
-test("who leaves a call open is not waited for with any other one", async () => {
+test("two of five that answer everything late but their greeting hold up less than one such answer takes", async () => {
   const late = ASKED.slice(ASKED.indexOf("blockchain.block.headers"));
   expect(await coveredAfter([late, late])).toBeLessThan(LATE_MS);
 });

@@ -295,8 +295,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a server that answers late is asked for its last block at each look",
     `${AT}/serverLook.ts`,
-    "if (this.#slow.has(server)) return;",
-    "if (this.#slow.has(server) && server.isSlow) this.#slow.clear();",
+    "this.#asked.get(server) ?? server.askTip()",
+    "server.askTip()",
     POLITE_TEST,
   ),
   bug(
@@ -370,13 +370,6 @@ export const ELECTRUM: readonly PlantedBug[] = [
     LATE_ANSWERS_TEST,
   ),
   bug(
-    "a server counts as quick for as long as it leaves a call open",
-    `${AT}/remoteServer.ts`,
-    "?.waitedMs ?? 0) >= SOON_MS;",
-    "?.waitedMs ?? 0) >= 1e9;",
-    LATE_ANSWERS_TEST,
-  ),
-  bug(
     "servers that tell late what a relay asks for, or of notarizations, keep a coin from being enabled",
     `${AT}/serverLook.ts`,
     "this.#askBeside(asked, nowMs);",
@@ -410,6 +403,41 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "...turned.filter((s) => !s.isSlow), ...turned.filter((s) => s.isSlow)",
     "...turned",
     `${AT}/inTurn.test.ts`,
+  ),
+  bug(
+    "one server that answers two questions of a look late keeps a coin from being enabled",
+    `${AT}/mostOf.ts`,
+    "else if (count === majorityOf(asked.length)) stop",
+    "else if (count === asked.length) stop",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "one server that tells its last block late keeps a coin from being enabled with another one that tells a history late",
+    `${AT}/serverLook.ts`,
+    "await mostOf(\n        clock,",
+    "await Promise.all(",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "a server that is late is asked for the same at each look",
+    `${AT}/scriptViews.ts`,
+    "before === undefined ? ask() : before.then(ask, ask)",
+    "ask()",
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
+    "a server that is not asked any more has a say with what it tells late",
+    `${AT}/scriptViews.ts`,
+    "tracked === undefined || !this.#there.has(server)",
+    "tracked === undefined",
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
+    "an honest server whose answer is on its way is taken for one that hides what is proven",
+    `${AT}/scriptViews.ts`,
+    "this.#isAskedAnew(tracked, fresh) && !this.#asked.has(server)",
+    "this.#isAskedAnew(tracked, fresh)",
+    `${AT}/scriptViews.test.ts`,
   ),
   bug(
     "one server that tells late what a block paid keeps a coin from being enabled",
@@ -859,7 +887,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "who forgot to tell of a contract nobody waits for is dropped for it, before it is asked",
     `${AT}/omissions.ts`,
-    ">= PATIENCE_MS && isAsked(tracked))",
+    ">= PATIENCE_MS && isAsked(tracked, server))",
     ">= PATIENCE_MS)",
     POLITE_TEST,
   ),

@@ -98,9 +98,9 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   });
   const historyPace = new HistoryPace();
   const refusedHistories = new RefusedHistories(index, historyPace);
-  const views = new ScriptViews(refusedHistories, historyPace);
-  const watchedTxs = new WatchedTxs(index, store, views, prover);
-  const missing = new MissingTxs(index, views);
+  const views = new ScriptViews(refusedHistories, historyPace, clock);
+  const watchedTxs = new WatchedTxs(index, store, views, prover, clock);
+  const missing = new MissingTxs(index, views, clock);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8, options.fees ?? servedFees({ kind: "dynamic" }));
   const notarizations = new Notarizations(index);

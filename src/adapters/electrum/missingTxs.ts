@@ -1,7 +1,9 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { parseRawTx } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
+import { mostOf } from "./mostOf.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews } from "./scriptViews.ts";
 import { majorityOf } from "./serverPool.ts";
@@ -22,15 +24,17 @@ const ASK_AGAIN_MS = 100_000;
 export class MissingTxs {
   readonly #index: ChainIndex;
   readonly #views: ScriptViews;
+  readonly #clock: Clock;
   readonly #missingSinceMs = new Map<string, number>();
   readonly #credit = new AskCredit(MAX_ASKED, ASK_AGAIN_MS);
   readonly #denied = new AskAgain();
   /** Taken for there though most do not name them: what to ask for each with is put aside until then. */
   readonly #taken = new Set<string>();
 
-  constructor(index: ChainIndex, views: ScriptViews) {
+  constructor(index: ChainIndex, views: ScriptViews, clock: Clock) {
     this.#index = index;
     this.#views = views;
+    this.#clock = clock;
   }
 
   /** Those of our unconfirmed transactions that are gone by the word of most servers. */
@@ -84,8 +88,9 @@ export class MissingTxs {
 
   /** Whether most servers say that they do not have a transaction. What nobody refuses costs nothing. */
   async #isNowhere(txid: string, servers: readonly RemoteServer[]): Promise<boolean> {
-    const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
-    const refusals = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;
+    const asked = servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx));
+    const answers = await mostOf(this.#clock, asked);
+    const refusals = answers.filter((a) => a?.ok === false && a.error.kind === "rpc").length;
     if (refusals === 0) this.#credit.giveBack();
     return refusals >= majorityOf(servers.length);
   }

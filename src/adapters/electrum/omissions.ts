@@ -41,9 +41,9 @@ export class Omissions {
 
   /**
    * To be called after a look that asked for statuses anew.
-   * @param isAsked whether it did so for a script: what is told of that by then is no matter of a late message, or of one that was forgotten
+   * @param isAsked whether a server did so for a script: what it tells of that by then is no matter of a late message, or of one that was forgotten
    */
-  async look(scripts: readonly Tracked[], isAsked: (tracked: Tracked) => boolean): Promise<void> {
+  async look(scripts: readonly Tracked[], isAsked: (tracked: Tracked, server: RemoteServer) => boolean): Promise<void> {
     const still = new Map<string, number>();
     const overdue = new Map<RemoteServer, Omitted[]>();
     const nowMs = this.#clock.nowMs();
@@ -61,7 +61,7 @@ export class Omissions {
           const key = `${server.name} ${scriptHash} ${txid} ${block.hash}`;
           const sinceMs = Math.min(nowMs, this.#sinceMs.get(key) ?? nowMs);
           still.set(key, sinceMs);
-          if (nowMs - sinceMs >= PATIENCE_MS && isAsked(tracked))
+          if (nowMs - sinceMs >= PATIENCE_MS && isAsked(tracked, server))
             overdue.set(server, [...(overdue.get(server) ?? []).slice(1 - MAX_ASKED), { txid, block }]);
         }
       }

@@ -8,7 +8,6 @@ import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion,
 import { CallWindow } from "./callWindow.ts";
 import { EndingMethods } from "./endingMethods.ts";
 import { isUnknownMethod, METHOD_NOT_FOUND, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
-import { SOON_MS } from "./firstToTell.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import type { ServerCredit } from "./serverCredit.ts";
 import { tooLateText } from "./socketFault.ts";
@@ -358,9 +357,9 @@ export class RemoteServer {
     this.#leave("idle", this.#trouble, 0);
   }
 
-  /** Answers so late, or has left a call open for so long, that nobody waits for it while there are others. */
+  /** Answers so late that nobody waits for it while there are others. */
   get isSlow(): boolean {
-    return (this.#latencyMs ?? 0) > SLOW_MS || (this.#connection?.waitedMs ?? 0) >= SOON_MS;
+    return (this.#latencyMs ?? 0) > SLOW_MS;
   }
 
   /** It answered all that a look wanted: earlier failures are forgiven once it has done so for long. */

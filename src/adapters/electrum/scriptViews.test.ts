@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ok } from "../../core/util/result.ts";
+import { VirtualClock } from "../virtualClock/virtualClock.ts";
 import { HistoryPace } from "./historyPace.ts";
 import type { RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -24,7 +25,7 @@ function serverTelling(name: string, lines: () => number) {
 }
 
 test("of one server's histories no more than a hundred thousand lines are kept; what is more counts as refused, and takes nothing from others", async () => {
-  const views = new ScriptViews(refused, new HistoryPace());
+  const views = new ScriptViews(refused, new HistoryPace(), new VirtualClock());
   const [greedy, honest] = [serverTelling("greedy", () => 20_000), serverTelling("honest", () => 3)];
   for (let i = 0; i < 8; i++) views.add(`51${i}0`, 0);
   for (let i = 0; i < 8; i++) await views.look([greedy, honest], asking);
@@ -38,7 +39,7 @@ test("of one server's histories no more than a hundred thousand lines are kept; 
 });
 
 test("a long history that has changed is not asked for at once: what was told stands, with what is told in other ways, and is not taken for all of it", async () => {
-  const views = new ScriptViews(refused, new HistoryPace());
+  const views = new ScriptViews(refused, new HistoryPace(), new VirtualClock());
   let length = 400;
   const server = serverTelling("server", () => length);
   views.add("5100", 0);
@@ -56,7 +57,7 @@ test("a long history that has changed is not asked for at once: what was told st
 
 test("long histories of scripts that nobody follows any more hold up no others, at whomever they were asked for", () => {
   const pace = new HistoryPace();
-  const views = new ScriptViews(refused, pace);
+  const views = new ScriptViews(refused, pace, new VirtualClock());
   const connected = serverTelling("connected", () => 0);
   views.add("5100", 0);
   for (let i = 0; i < 100; i++) {
@@ -72,7 +73,7 @@ test("long histories of scripts that nobody follows any more hold up no others, 
 
 test("a long history that was told once is gone through again only when something else is told beside it, however often is looked", async () => {
   let later = [{ txid: idOf(0xffffff), height: 0 }];
-  const views = new ScriptViews({ linesOf: async () => later } as unknown as RefusedHistories, new HistoryPace());
+  const views = new ScriptViews({ linesOf: async () => later } as unknown as RefusedHistories, new HistoryPace(), new VirtualClock());
   let reads = 0;
   let status = 0;
   const lines = Array.from({ length: 400 }, (_, i) => ({
@@ -99,7 +100,7 @@ test("a long history that was told once is gone through again only when somethin
 });
 
 test("one that is left out as slow, or lost, and is there again soon is not asked for its long histories anew each time", async () => {
-  const views = new ScriptViews(refused, new HistoryPace());
+  const views = new ScriptViews(refused, new HistoryPace(), new VirtualClock());
   let asked = 0;
   const server = serverTelling("server", () => {
     asked++;
@@ -120,7 +121,7 @@ test("one that is left out as slow, or lost, and is there again soon is not aske
 });
 
 test("of a server whose histories are too long together the longest are refused: others of a hundred lines and more are told, also where they come last", async () => {
-  const views = new ScriptViews(refused, new HistoryPace());
+  const views = new ScriptViews(refused, new HistoryPace(), new VirtualClock());
   let lines = 20_000;
   const server = serverTelling("server", () => lines);
   for (let i = 0; i < 5; i++) views.add(`51${i}0`, 0);
@@ -143,7 +144,7 @@ test("a short history that has changed and is asked for later is not taken for a
       return null;
     },
   };
-  const views = new ScriptViews(counting as unknown as RefusedHistories, pace);
+  const views = new ScriptViews(counting as unknown as RefusedHistories, pace, new VirtualClock());
   let length = 3;
   const server = serverTelling("server", () => length);
   views.add("5100", 0);
@@ -156,4 +157,67 @@ test("a short history that has changed and is asked for later is not taken for a
   expect([tracked.views.get(server)?.lines.length, views.telling(tracked, [server]), asked]).toEqual([3, null, 0]);
   await views.look([server], { ...asking, nowMs: 600_000 });
   expect([tracked.views.get(server)?.lines.length, views.telling(tracked, [server]), asked]).toEqual([4, "told", 0]);
+});
+
+/** Three servers, of which the last answers when it is let. */
+function oneLate() {
+  const clock = new VirtualClock();
+  const views = new ScriptViews(refused, new HistoryPace(), clock);
+  const [quick, other, late] = [serverTelling("quick", () => 1), serverTelling("other", () => 1), serverTelling("late", () => 2)];
+  const waiting: (() => void)[] = [];
+  const { askStatus } = late;
+  late.askStatus = async (scriptHash) => {
+    await new Promise<void>((answer) => waiting.push(answer));
+    return askStatus(scriptHash);
+  };
+  views.add("5100", 0);
+  const look = async (...servers: readonly RemoteServer[]): Promise<void> => {
+    const looked = views.look(servers, asking);
+    await clock.advance(2_000);
+    await looked;
+  };
+  const answer = async (): Promise<void> => {
+    for (const go of waiting.splice(0)) go();
+    await clock.advance(1);
+  };
+  const lines = (): number | undefined => views.all()[0]?.views.get(late)?.lines.length;
+  return { views, servers: [quick, other, late] as const, late, waiting, look, answer, lines };
+}
+
+test("who is late is not waited for beside most, is asked for nothing twice meanwhile, and what it tells counts once it comes", async () => {
+  const { views, servers, late, waiting, look, answer, lines } = oneLate();
+  const told = (): readonly boolean[] => views.all().map((tracked) => views.hasToldAnew(late, tracked, "all"));
+  for (let i = 0; i < 5; i++) await look(...servers);
+  expect([lines(), told(), waiting.length]).toEqual([undefined, [false], 1]);
+  for (const tracked of views.all()) tracked.changed = false;
+  await answer();
+  expect([lines(), views.all()[0]?.changed, waiting.length]).toEqual([2, true, 1]);
+  await answer();
+  expect([told(), waiting.length]).toEqual([[true], 0]);
+});
+
+test("what comes late of a script that is followed for more by then is worked off as well", async () => {
+  const { views, servers, look, answer } = oneLate();
+  views.add("5200", 100);
+  await look(...servers);
+  views.add("5200", 50);
+  for (const tracked of views.all()) tracked.changed = false;
+  await answer();
+  expect(views.all().map((tracked) => [tracked.views.get(servers[2])?.lines.length, tracked.changed])).toEqual([
+    [2, true],
+    [2, true],
+  ]);
+});
+
+test("who is not asked any more when its answer comes has no say, nor has one of a script that nobody follows any more", async () => {
+  const { views, servers, look, answer, lines } = oneLate();
+  const [quick, other] = servers;
+  await look(...servers);
+  await look(quick, other);
+  await answer();
+  expect(lines()).toBeUndefined();
+  await look(...servers);
+  views.remove("5100", servers);
+  await answer();
+  expect(views.all()).toEqual([]);
 });

@@ -1,8 +1,10 @@
 import type { BlockRef } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { type HistoryLine, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import { serverFaultText } from "./fault.ts";
 import type { HistoryPace } from "./historyPace.ts";
+import { mostOf } from "./mostOf.ts";
 import type { Asking, RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
@@ -79,10 +81,15 @@ export class ScriptViews {
   readonly #awaited = new Set<string>();
   readonly #refused: RefusedHistories;
   readonly #pace: HistoryPace;
+  readonly #clock: Clock;
+  /** Those that are asked, and whether they are being asked: one that is late is for longer than a look. */
+  #there: ReadonlySet<RemoteServer> = new Set();
+  readonly #asked = new Map<RemoteServer, Promise<void>>();
 
-  constructor(refused: RefusedHistories, pace: HistoryPace) {
+  constructor(refused: RefusedHistories, pace: HistoryPace, clock: Clock) {
     this.#refused = refused;
     this.#pace = pace;
+    this.#clock = clock;
   }
 
   all(): readonly Tracked[] {
@@ -134,8 +141,13 @@ export class ScriptViews {
   }
 
   /** Whether a script is asked about anew at such a look, for whomever it is. */
-  isAskedAnew({ scriptHex }: Tracked, fresh: Fresh): boolean {
+  #isAskedAnew({ scriptHex }: Tracked, fresh: Fresh): boolean {
     return fresh === "all" || (fresh === "awaited" && !this.#calm.has(scriptHex));
+  }
+
+  /** Whether a server was asked about a script anew at such a look, which is the last one, and has answered. */
+  hasToldAnew(server: RemoteServer, tracked: Tracked, fresh: Fresh): boolean {
+    return this.#isAskedAnew(tracked, fresh) && !this.#asked.has(server);
   }
 
   remove(scriptHex: string, servers: readonly RemoteServer[]): void {
@@ -173,12 +185,13 @@ export class ScriptViews {
   }
 
   /**
-   * Brings the views up to date. A server that fails on the way simply is not there any more.
+   * Brings the views up to date. A server that fails on the way simply is not there any more; what one that is late tells counts once it comes.
    * @param asking `fresh`: ask for the status of every script that somebody waits for, or of all, again instead of trusting what the servers
    * told by themselves
    */
   async look(servers: readonly RemoteServer[], { fresh, ...asking }: LookAsking): Promise<void> {
     const there = new Set(servers);
+    this.#there = there;
     for (const server of this.#again.keys()) if (!there.has(server)) this.#again.delete(server);
     for (const tracked of this.#tracked.values()) {
       for (const [server, view] of tracked.views) {
@@ -190,9 +203,25 @@ export class ScriptViews {
     }
     const awaited = new Set(this.#awaited);
     this.#awaited.clear();
-    const isFresh = (tracked: Tracked): boolean => this.isAskedAnew(tracked, fresh) || awaited.has(tracked.scriptHex);
+    const isFresh = (tracked: Tracked): boolean => this.#isAskedAnew(tracked, fresh) || awaited.has(tracked.scriptHex);
     const update = (server: RemoteServer, tracked: Tracked) => this.#update(server, tracked, { ...asking, fresh: isFresh(tracked) });
-    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => update(server, tracked))));
+    const asked = servers.map((server) =>
+      this.#askOnce(server, async () => {
+        // Of those that waited for one that was late only the last goes on.
+        if (there === this.#there) await Promise.all(this.all().map((tracked) => update(server, tracked)));
+      }),
+    );
+    await mostOf(this.#clock, asked);
+  }
+
+  /** Nothing of a script is asked for twice at a time. */
+  #askOnce(server: RemoteServer, ask: () => Promise<void>): Promise<void> {
+    const before = this.#asked.get(server);
+    const asked = (before === undefined ? ask() : before.then(ask, ask)).finally(() => {
+      if (this.#asked.get(server) === asked) this.#asked.delete(server);
+    });
+    this.#asked.set(server, asked);
+    return asked;
   }
 
   async #update(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
@@ -377,7 +406,10 @@ export class ScriptViews {
     return silent;
   }
 
-  #set(server: RemoteServer, tracked: Tracked, view: View): void {
+  /** One that is late may tell it when it is not asked any more, or of a script that is followed for something else by then, or not at all. */
+  #set(server: RemoteServer, { scriptHex }: Tracked, view: View): void {
+    const tracked = this.#tracked.get(scriptHex);
+    if (tracked === undefined || !this.#there.has(server)) return;
     tracked.views.set(server, view);
     tracked.changed = true;
   }

@@ -198,11 +198,6 @@ export class ServerConnection {
     });
   }
 
-  /** How long the call that waits longest has waited, ms. */
-  get waitedMs(): number {
-    return Math.max(0, this.#clock.nowMs() - (this.#oldest()?.atMs ?? Number.POSITIVE_INFINITY));
-  }
-
   #oldest(): Sent | undefined {
     return this.#sent.values().next().value;
   }

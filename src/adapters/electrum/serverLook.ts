@@ -13,6 +13,7 @@ import type { HeaderPlan } from "./headerPlan.ts";
 import { type HistoryWork, LATER_MS } from "./historyWork.ts";
 import type { LoneWord } from "./loneWord.ts";
 import type { MissingTxs } from "./missingTxs.ts";
+import { mostOf } from "./mostOf.ts";
 import type { Notarizations } from "./notarizations.ts";
 import type { Omissions } from "./omissions.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -58,8 +59,8 @@ const HEADER_WINDOW = KEPT_HEADERS - 1;
 export class ServerLook {
   readonly #parts: LookParts;
   readonly #deps: LookDeps;
-  /** Those left out that have not answered yet. */
-  readonly #slow = new Set<RemoteServer>();
+  /** Those that were asked for their last block and have not answered yet. */
+  readonly #asked = new Map<RemoteServer, Promise<void>>();
   #untilMs = 0;
   #reached = false;
   #following: StatusFacts["following"] = null;
@@ -84,9 +85,14 @@ export class ServerLook {
     this.#untilMs = this.#parts.clock.nowMs() + LOOK_MS;
     const { pool, index, views, watchedTxs, missing, omissions, notarizations, fees, rewards, follower, clock } = this.#parts;
     const asked = pool.present();
-    for (const server of pool.connected()) if (!asked.includes(server)) this.#askSlow(server);
+    // The slow ones are asked too, and may become quicker; nobody waits for them.
+    for (const server of pool.connected()) if (!asked.includes(server)) void this.#askTip(server);
     const isFresh = fresh !== "nothing";
-    if (isFresh) await Promise.all(asked.map((s) => s.askTip()));
+    if (isFresh)
+      await mostOf(
+        clock,
+        asked.map((s) => this.#askTip(s)),
+      );
     const headers = await this.#followHeaders();
     if (!headers.ok) return headers;
     const { plan, delta } = headers.value;
@@ -111,7 +117,7 @@ export class ServerLook {
     if (plan.height < plan.target) return err({ kind: "moved" });
     const gone = await missing.gone(pool.present(), nowMs);
     if (gone.length > 0) await this.#deps.commit({ gone });
-    if (isFresh) await omissions.look(views.all(), (tracked) => views.isAskedAnew(tracked, fresh));
+    if (isFresh) await omissions.look(views.all(), (tracked, server) => views.hasToldAnew(server, tracked, fresh));
     this.#searchBlocks();
     const covered = await this.#cover();
     if (!covered.ok) return covered;
@@ -129,11 +135,11 @@ export class ServerLook {
     });
   }
 
-  /** The slow ones are asked too, and may become quicker; nobody waits for them. Once at a time: others can begin five looks a second. */
-  #askSlow(server: RemoteServer): void {
-    if (this.#slow.has(server)) return;
-    this.#slow.add(server);
-    void server.askTip().then(() => this.#slow.delete(server));
+  /** Once at a time: others can begin five looks a second. */
+  #askTip(server: RemoteServer): Promise<void> {
+    const asked = this.#asked.get(server) ?? server.askTip().then(() => void this.#asked.delete(server));
+    this.#asked.set(server, asked);
+    return asked;
   }
 
   /** Height of a block as the plan has it, as far back as headers are kept. */

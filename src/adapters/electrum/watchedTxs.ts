@@ -6,8 +6,10 @@ import { toHex } from "../../core/util/bytes.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import type { ChainDelta, ChainStore, StoredWatch } from "../../ports/chainStore.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { parseRawTx } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
+import { mostOf } from "./mostOf.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews, Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
@@ -31,6 +33,7 @@ export class WatchedTxs {
   readonly #store: Pick<ChainStore, "spentIn">;
   readonly #views: ScriptViews;
   readonly #prover: TxProver;
+  readonly #clock: Clock;
   /** The scripts that may be followed for a transaction, and which one is. */
   readonly #helpers = new Map<string, { readonly scripts: readonly string[]; readonly at: number }>();
   /** The same of those that were sent from here, watched or not. */
@@ -39,11 +42,12 @@ export class WatchedTxs {
   readonly #answered = new Set<string>();
   readonly #again = new AskAgain();
 
-  constructor(index: ChainIndex, store: Pick<ChainStore, "spentIn">, views: ScriptViews, prover: TxProver) {
+  constructor(index: ChainIndex, store: Pick<ChainStore, "spentIn">, views: ScriptViews, prover: TxProver, clock: Clock) {
     this.#index = index;
     this.#store = store;
     this.#views = views;
     this.#prover = prover;
+    this.#clock = clock;
   }
 
   /** The bytes of a transaction: whoever watches for it needs to ask nobody for them. */
@@ -120,12 +124,13 @@ export class WatchedTxs {
   }
 
   async #fetch(txid: string, servers: readonly RemoteServer[], seen: RawTx[]): Promise<ReturnType<TxProver["read"]>> {
-    const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
-    const having = answers.filter((a) => a.ok).length;
-    const without = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;
+    const asked = servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx));
+    const answers = await mostOf(this.#clock, asked);
+    const having = answers.filter((a) => a?.ok).length;
+    const without = answers.filter((a) => a?.ok === false && a.error.kind === "rpc").length;
     if (having + without >= majorityOf(servers.length)) this.#answered.add(txid);
     else this.#answered.delete(txid);
-    const reads = answers.map((a) => (a.ok ? this.#prover.read(a.value) : null));
+    const reads = answers.map((a) => (a?.ok ? this.#prover.read(a.value) : null));
     for (const [i, read] of reads.entries())
       if (read !== null && read.txid !== txid)
         servers[i]?.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
