@@ -7,6 +7,7 @@ import { hash256 } from "../../src/core/utxo/hash.ts";
 import type { ChainStore } from "../../src/ports/chainStore.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
 const LIARS = [0, 1];
@@ -82,4 +83,41 @@ test("two of five who come first do not say for good which block a coin begins w
   await whileTimePasses(w, chain.refresh());
   expect(chain.status()).toMatchObject({ state: "ready", tip: { height: 120 } });
   expect((await store.load()).genesis).toBe(firstHash(w));
+});
+
+/** Connected are the liars alone, whose first block is fixed. */
+async function fixed(): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await world(4);
+  const store = newStore();
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, maxConnected: LIARS.length });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  expect((await store.load()).genesis).not.toBe(firstHash(w));
+  return { w, chain };
+}
+
+test("who had a first block of their own fixed hides no claim with it: whoever is visited proves it", async () => {
+  const { w, chain } = await fixed();
+  const script = scriptNumber(1);
+  w.pay(script, 200_000_000n);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const txid = w.send(spendOf(w.format, 1, chain.outputs(script), scriptNumber(2)));
+  for (const i of LIARS) w.servers[i]?.faults.add({ kind: "hide", txid });
+  w.mine();
+  const shown: string[] = [];
+  chain.guard?.(script, { dueSec: 0, onTx: (tx) => void shown.push(tx.txid), spends: () => [] });
+  await w.pass(61_000);
+  expect(shown).toContain(txid);
+  expect(chain.outputs(script)[0]?.spentBy).toMatchObject({ txid, block: { height: 122 } });
+});
+
+test("nor do they keep others from denying a block that they made up", async () => {
+  const { w, chain } = await fixed();
+  for (const { faults } of w.servers.slice(LIARS.length)) faults.add({ kind: "lag", blocks: 1 });
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const { tip } = chain.status();
+  if (tip === null) expect.fail("no block");
+  expect(await whileTimePasses(w, chain.doubt?.(tip, 1) ?? expect.fail("nobody to ask"))).toContain("is shown by 2 connected servers");
 });

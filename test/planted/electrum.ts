@@ -440,6 +440,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/scriptViews.test.ts`,
   ),
   bug(
+    "who has a first block of its own fixed keeps all others from being visited, and from denying made-up blocks",
+    `${AT}/chosenServers.ts`,
+    "genesis: anyGenesis,",
+    "genesis,",
+    "test/electrum/firstBlock.test.ts",
+  ),
+  bug(
     "one server that tells late what a block paid keeps a coin from being enabled",
     `${AT}/serverLook.ts`,
     "void rewards.read(",

@@ -3,7 +3,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerNeeds } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ServerChoice } from "./electrumDeps.ts";
-import { RemoteServer } from "./remoteServer.ts";
+import { RemoteServer, type RemoteServerDeps } from "./remoteServer.ts";
 import type { ServerCredit } from "./serverCredit.ts";
 import { serverNeeds } from "./serverNeeds.ts";
 import type { Visitable } from "./serverVisits.ts";
@@ -84,28 +84,25 @@ export class ChosenServers {
 
   /** @param before those in whose place it comes: a voice that was connected has been heard under its new name, too */
   #visitableOf(endpoint: ElectrumEndpoint, before: readonly RemoteServer[]): Visitable {
-    const { log, onNews } = this.#deps;
+    const { log, onNews, genesis, rules } = this.#deps;
+    // Most of the connected may have made up what the chain begins with. Whoever is visited chooses no chain, and what it shows proves itself.
+    const anyGenesis = (told: string): string => rules.firstBlock ?? told;
     const voter = endpoint.voter ?? endpoint.name;
     const wasConnectedMs = Math.max(...before.flatMap((s) => (s.voter === voter ? s.connectedMs : [])));
     return {
-      pooled: this.#remote(endpoint, log, onNews, wasConnectedMs),
-      visitor: () => this.#remote(endpoint, visitLog(log.child({ visit: true })), () => undefined, Number.NEGATIVE_INFINITY),
+      pooled: this.#remote(endpoint, { log, onNews, wasConnectedMs, genesis }),
+      visitor: () =>
+        this.#remote(endpoint, {
+          log: visitLog(log.child({ visit: true })),
+          onNews: () => undefined,
+          wasConnectedMs: Number.NEGATIVE_INFINITY,
+          genesis: anyGenesis,
+        }),
     };
   }
 
-  #remote(endpoint: ElectrumEndpoint, log: Log, onNews: () => void, wasConnectedMs: number): RemoteServer {
-    const { rules, clock, timeoutMs, closed, credit, genesis } = this.#deps;
-    return new RemoteServer({
-      endpoint,
-      wasConnectedMs,
-      rules,
-      clock,
-      log,
-      timeoutMs: endpoint.timeoutMs ?? timeoutMs,
-      closed,
-      credit,
-      genesis,
-      onNews,
-    });
+  #remote(endpoint: ElectrumEndpoint, own: Pick<RemoteServerDeps, "log" | "onNews" | "wasConnectedMs" | "genesis">): RemoteServer {
+    const { rules, clock, timeoutMs, closed, credit } = this.#deps;
+    return new RemoteServer({ endpoint, rules, clock, timeoutMs: endpoint.timeoutMs ?? timeoutMs, closed, credit, ...own });
   }
 }

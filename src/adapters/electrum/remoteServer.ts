@@ -64,8 +64,8 @@ export type RemoteServerDeps = {
   readonly credit: ServerCredit;
   /** When its voice was connected last before, unix ms; minus infinity: never. */
   readonly wasConnectedMs: number;
-  /** The hash of the first block of the chain that is wanted; null: not known yet. */
-  readonly genesis: () => string | null;
+  /** The hash of the first block of the chain that is wanted of one that names `told`; null: not known yet. */
+  readonly genesis: (told: string) => string | null;
   /** The server's state, tip or a status is another now. */
   readonly onNews: () => void;
 };
@@ -203,7 +203,7 @@ export class RemoteServer {
     this.#forgets = Number(version.value.split(".")[2] ?? 0) >= FORGETS_FROM;
     const first = await this.ask("blockchain.block.header", [0], (v) => parseOneHeader(v, rules));
     if (!first.ok) return this.#refuse(first.error);
-    const wanted = genesis();
+    const wanted = genesis(first.value.hash);
     if (wanted !== null && first.value.hash !== wanted) {
       const isStored = rules.firstBlock === null;
       const advice = isStored ? '; if it is the right one, enable the coin once with "rescan": true' : "";
