@@ -5,6 +5,7 @@ import { FIRST_BALANCE_MS } from "../../src/app/coin/firstLook.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
+import { headersOf, withRaisedHeaders } from "./raisedHeights.ts";
 
 const SCRIPT = scriptNumber(1);
 /** Just in time for a call. */
@@ -130,4 +131,18 @@ test.each(ASKED)(
 test("two of five that answer everything late but their greeting hold up less than one such answer takes", async () => {
   const late = ASKED.slice(ASKED.indexOf("blockchain.block.headers"));
   expect(await coveredAfter([late, late])).toBeLessThan(LATE_MS);
+});
+
+const HEADERS = ["blockchain.block.header", "blockchain.block.headers"];
+
+test("where work decides, nor does one that names true blocks at other heights and gives their headers late", async () => {
+  const w: ElectrumWorld = await startElectrumChain(SEGWIT_COIN, 5, (line, server, call) => {
+    if (server !== 0) return line;
+    if (!`${call}${line}`.includes('"blockchain.headers.subscribe"')) return withRaisedHeaders(w.chain, 7, line, call);
+    const { height } = w.chain.state.tip;
+    return line
+      .replace(/"hex":"[0-9a-f]+"/, `"hex":"${headersOf(w.chain, height - 1, 1)}"`)
+      .replace(/"height":\d+/, `"height":${height + 6}`);
+  });
+  expect(await coveredIn(w, [HEADERS])).toBeLessThan(FIRST_BALANCE_MS / 2);
 });

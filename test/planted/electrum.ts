@@ -447,6 +447,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/electrum/firstBlock.test.ts",
   ),
   bug(
+    "one server that names blocks at other heights and gives their headers late keeps a coin from being enabled",
+    `${AT}/keptBranches.ts`,
+    "QUICK_MS : 0, () => resolve(undefined));",
+    "QUICK_MS : 0, () => undefined);",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "a branch that was read long is followed from where it does not part from the chain any more",
+    `${AT}/keptBranches.ts`,
+    "before !== undefined && plan?.chain != null && !this.#parts(plan)",
+    "false",
+    `${AT}/keptBranches.test.ts`,
+  ),
+  bug(
     "one server that tells late what a block paid keeps a coin from being enabled",
     `${AT}/serverLook.ts`,
     "void rewards.read(",

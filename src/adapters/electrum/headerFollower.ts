@@ -178,8 +178,10 @@ export class HeaderFollower {
       if (tip === null || tip.header.hash === own.hash) continue;
       const followed = best.chain ?? this.#headers.now ?? (await this.#headers.own(servers));
       if (followed === null || tipOf(followed.checked).hash === tip.header.hash || this.#branches.rests(server)) continue;
-      const sinceMs = this.#deps.clock.nowMs();
-      const other = await this.#branchOf(server, { height: tip.height, hash: tip.header.hash, servers: [server] }, servers);
+      const agreed = { height: tip.height, hash: tip.header.hash, servers: [server] };
+      const read = await this.#branches.read(server, () => this.#branchOf(server, agreed, servers));
+      if (read === null) continue;
+      const { plan: other, sinceMs } = read;
       const chain = other?.chain ?? null;
       // What was read of it so far may be enough: its work is there, however much more follows.
       if (other !== null && chain !== null && chain.anchor === followed.anchor && beats(chain.checked, followed.checked)) {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { VirtualClock } from "../virtualClock/virtualClock.ts";
+import type { Anchored } from "./checkedHeaders.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
 import { KeptBranches, type KeptBranchesDeps } from "./keptBranches.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -43,4 +45,37 @@ test("eight branches are kept, those looked at last, of two thousand headers at 
     at(ms);
     expect(branches.of(one) !== null).toBe(isKept);
   }
+});
+
+test.each([
+  ["as it did", true],
+  ["not where it did", false],
+])("a branch that takes long to read is there at a later look, once, if it then parts from our chain %s", async (_, stands) => {
+  const clock = new VirtualClock();
+  const hashes = new Map([
+    [1, "fork"],
+    [2, "ours"],
+  ]);
+  const index = { headerAt: (height: number) => ({ hash: hashes.get(height) }) };
+  const branches = new KeptBranches({ clock, index } as unknown as KeptBranchesDeps);
+  const branch = { ...plan(1), headers: [{ hash: "theirs", prevHash: "fork" } as BlockHeader], chain: {} as Anchored };
+  let end = (_plan: HeaderPlan): void => undefined;
+  let begun = 0;
+  const read = async (): ReturnType<KeptBranches["read"]> => {
+    const reading = branches.read(one, () => {
+      begun++;
+      return new Promise((resolve) => {
+        end = resolve;
+      });
+    });
+    await clock.advance(2_000);
+    return reading;
+  };
+  const one = server();
+  const sinceMs = clock.nowMs();
+  expect([await read(), await read()]).toEqual([null, null]);
+  end(branch);
+  if (!stands) hashes.set(2, "theirs");
+  expect(await read()).toEqual({ plan: stands ? branch : null, sinceMs });
+  expect(begun).toBe(1);
 });

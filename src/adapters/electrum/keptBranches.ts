@@ -6,7 +6,7 @@ import type { HeaderPlan } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
-/** A branch that took longer to look at and is not better is left alone for so many times as long, and at most so long, ms. */
+/** So long a look waits for a branch, ms. One that takes longer and is not better is left alone for so many times as long, and at most so long, ms. */
 const QUICK_MS = 2_000;
 const REST_FACTOR = 10;
 const MAX_REST_MS = 1_800_000;
@@ -18,6 +18,8 @@ const KEPT_MS = 3_600_000;
 export type KeptBranchesDeps = { readonly index: ChainIndex; readonly reader: HeaderReader; readonly clock: Clock };
 /** A branch that its server has and that parts from our chain at `fork`. */
 type Standing = HeaderPlan & { readonly fork: number; readonly chain: Anchored };
+/** What is being read of a branch, since `sinceMs`. */
+type Reading = { readonly sinceMs: number; readonly plan: Promise<HeaderPlan | null> };
 type Kept = { readonly plan: HeaderPlan; readonly atMs: number };
 
 /**
@@ -29,6 +31,7 @@ export class KeptBranches {
   /** By server, oldest look first. */
   readonly #kept = new Map<RemoteServer, Kept>();
   readonly #restUntilMs = new WeakMap<RemoteServer, number>();
+  readonly #reading = new WeakMap<RemoteServer, Reading>();
 
   constructor(deps: KeptBranchesDeps) {
     this.#deps = deps;
@@ -44,13 +47,39 @@ export class KeptBranches {
 
   /** What was read of a server's branch, if that server still has it, and it still parts from our chain where it did. */
   async standing(server: RemoteServer, tipHeight: number): Promise<Standing | null> {
-    const { index, reader } = this.#deps;
+    const { reader } = this.#deps;
     const kept = this.of(server);
     const [first, last] = [kept?.headers[0], kept?.headers.at(-1)];
     if (!kept || kept.fork === null || kept.chain === null || !first || !last || kept.height > tipHeight) return null;
-    const parts = index.headerAt(kept.fork)?.hash === first.prevHash && index.headerAt(kept.fork + 1)?.hash !== first.hash;
-    const here = parts ? await reader.headerOf(server, kept.height) : null;
+    const here = this.#parts(kept) ? await reader.headerOf(server, kept.height) : null;
     return here?.ok && here.value.hash === last.hash ? { ...kept, fork: kept.fork, chain: kept.chain } : null;
+  }
+
+  /** Whether a branch parts from our chain where it did. */
+  #parts({ fork, headers: [first] }: HeaderPlan): boolean {
+    const { index } = this.#deps;
+    if (fork === null || first === undefined) return false;
+    return index.headerAt(fork)?.hash === first.prevHash && index.headerAt(fork + 1)?.hash !== first.hash;
+  }
+
+  /**
+   * What is read of a server's branch, and since when, unix ms. What takes long goes on, and is there at a later look, if it still parts from our chain where
+   * it did: one that answers late must not hold up each look. Null: not yet.
+   */
+  async read(server: RemoteServer, begin: () => Promise<HeaderPlan | null>): Promise<{ plan: HeaderPlan | null; sinceMs: number } | null> {
+    const { clock } = this.#deps;
+    const before = this.#reading.get(server);
+    const reading = before ?? { sinceMs: clock.nowMs(), plan: begin() };
+    this.#reading.set(server, reading);
+    const plan = await new Promise<HeaderPlan | null | undefined>((resolve, reject) => {
+      // One that is being read already has been waited for.
+      const stop = clock.after(before === undefined ? QUICK_MS : 0, () => resolve(undefined));
+      reading.plan.then(resolve, reject).finally(stop);
+    });
+    if (plan === undefined) return null;
+    this.#reading.delete(server);
+    const isStale = before !== undefined && plan?.chain != null && !this.#parts(plan);
+    return { plan: isStale ? null : plan, sinceMs: reading.sinceMs };
   }
 
   /** A look at a server's branch is over. `plan`: what is to be read on; null: nothing. `sinceMs`: when it began. */
