@@ -6,6 +6,7 @@ import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChai
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
 import { headersOf, withRaisedHeaders } from "./raisedHeights.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
 
 const SCRIPT = scriptNumber(1);
 /** Just in time for a call. */
@@ -145,4 +146,24 @@ test("where work decides, nor does one that names true blocks at other heights a
       .replace(/"height":\d+/, `"height":${height + 6}`);
   });
   expect(await coveredIn(w, [HEADERS])).toBeLessThan(FIRST_BALANCE_MS / 2);
+});
+
+test("nor does one that gives headers late of a chain that is taken up again", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 5);
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  const before = await w.openElectrum(openChainStore(db, "TST"), { costlyWork: 1n });
+  await whileTimePasses(w, before.refresh());
+  await before.close();
+  w.mine(30);
+  expect(await coveredIn(w, [HEADERS], db)).toBeLessThan(FIRST_BALANCE_MS / 2);
+});
+
+test("nor does one that tells late which blocks there were long ago, of a script that was paid in many", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 5);
+  for (let i = 0; i < 150; i++) {
+    w.pay(SCRIPT, 100_000n);
+    w.mine();
+  }
+  w.mine(110);
+  expect(await coveredIn(w, [["blockchain.block.header"]])).toBeLessThan(FIRST_BALANCE_MS / 2);
 });

@@ -461,6 +461,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/keptBranches.test.ts`,
   ),
   bug(
+    "one server that gives headers late keeps a coin from being there after a restart",
+    `${AT}/headerFollower.ts`,
+    "const base = await this.#headers.at(told, [server, ...agreed.servers.filter((s) => s !== server)], limits);",
+    "const base = await this.#headers.at(told, agreed.servers.slice(0, 1), limits);",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "nothing is found where one comes to nothing before all have been tried",
+    `${AT}/firstToTell.ts`,
+    "if (open === 0) end(() => resolve(null));",
+    "end(() => resolve(null));",
+    `${AT}/firstToTell.test.ts`,
+  ),
+  bug(
     "one server that tells late what a block paid keeps a coin from being enabled",
     `${AT}/serverLook.ts`,
     "void rewards.read(",

@@ -12,6 +12,7 @@ import type { BlockHeights } from "./blockHeights.ts";
 import { CheckedHeaders } from "./checkedHeaders.ts";
 import type { Look, LookFault } from "./fault.ts";
 import { FirstBlock } from "./firstBlock.ts";
+import { firstToTell } from "./firstToTell.ts";
 import { forkWith } from "./forkSearch.ts";
 import { type HeaderPlan, stayAt } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
@@ -262,7 +263,7 @@ export class HeaderFollower {
 
   /** The way from our chain to another tip. */
   async #lead(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
-    const { reader, index } = this.#deps;
+    const { reader, index, clock, log } = this.#deps;
     const limits = this.#headers.limits(servers);
     for (const server of agreed.servers) {
       const next = this.#nextBlock(agreed, server);
@@ -276,22 +277,31 @@ export class HeaderFollower {
     // What one says of the fork is held against its own headers only. That nothing is shared must be said by more than say otherwise.
     let apart = 0;
     let failure: Look<HeaderPlan> = err({ kind: "moved" });
-    for (const server of agreed.servers) {
+    const found = await firstToTell(clock, agreed.servers, async (server) => {
       const fork = await forkWith(index, reader, server, agreed.height);
       if (fork.ok && fork.value === null) apart++;
-      if (!fork.ok || fork.value === null) continue;
+      if (!fork.ok || fork.value === null) return null;
       const plan = await this.#leadFrom(fork.value, server, agreed, limits);
       if (plan.ok) return plan;
       apart--;
       failure = plan;
-    }
-    return apart > 0 ? this.#startAt(agreed, servers) : failure;
+      return null;
+    });
+    if (found === null) return apart > 0 ? this.#startAt(agreed, servers) : failure;
+    const [{ fork }, own] = [found.value, index.tipHeader?.height ?? 0];
+    if (fork < own) log.warn("chain_reorganised", { fork, depth: own - fork });
+    return found;
   }
 
   /** The way from a block that, by a server's word, is the last its chain shares with ours. */
-  async #leadFrom(told: number, server: RemoteServer, agreed: Agreed, limits: HeaderLimits): Promise<Look<HeaderPlan>> {
-    const { reader, log, index } = this.#deps;
-    const base = await this.#headers.at(told, agreed.servers, limits);
+  async #leadFrom(
+    told: number,
+    server: RemoteServer,
+    agreed: Agreed,
+    limits: HeaderLimits,
+  ): Promise<Look<HeaderPlan & { readonly fork: number }>> {
+    const { reader, index } = this.#deps;
+    const base = await this.#headers.at(told, [server, ...agreed.servers.filter((s) => s !== server)], limits);
     if (!base.ok) return base;
     const to = Math.min(agreed.height, told + this.#stepSize);
     const end = { height: agreed.height, hash: agreed.hash, servers: [server] };
@@ -302,8 +312,6 @@ export class HeaderFollower {
     const shared = all.findIndex(({ hash }, i) => index.headerAt(told + 1 + i)?.hash !== hash);
     if (shared < 0) return err({ kind: "moved" });
     const [fork, headers] = [told + shared, all.slice(shared)];
-    const own = index.tipHeader?.height ?? 0;
-    if (fork < own) log.warn("chain_reorganised", { fork, depth: own - fork });
     return ok({ fork, headers, height: to, target: agreed.height, chain });
   }
 
