@@ -86,8 +86,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim that nobody has is sent before its limit behind something stuck, and read in a pool",
     RENEWALS,
-    "isSlow, isShort: coin",
-    "isSlow: false, isShort: coin",
+    "claimStays({ ...view(), isSlow, isShort })",
+    "claimStays({ ...view(), isSlow: isSlow && isShort, isShort })",
     WAITING_TEST,
   ),
   bug(
@@ -294,8 +294,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a marked claim leaves after its limit with less gas than it needs: it fails with its secret shown",
     "src/app/swap/duties/claimAndRefund.ts",
-    "isShort: isShort(task)",
-    "isShort: false",
+    "isShort: short }",
+    "isShort: false }",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -378,15 +378,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim of the platform coin lacks gas where a token looks after it, which usually needs more",
     "src/app/coin/evm/evmTradeFunds.ts",
-    'this.#usualGas("claim", other), this',
-    'this.#usualGas("claim"), this',
+    'return this.#usualGas("claim", other);',
+    'return this.#usualGas("claim");',
     "src/app/coin/evm/otherCoins.test.ts",
   ),
   bug(
     "a waiting claim of a coin that is not there goes out with what its data alone needs by now, and fails with its secret shown",
     "src/app/coin/evm/evmTradeFunds.ts",
-    'this.#usualGas("claim", other), this',
-    'other === null ? this.#usualGas("claim") : 0n, this',
+    'return this.#usualGas("claim", other);',
+    'return other === null ? this.#usualGas("claim") : NO_GAS;',
     "src/app/coin/evm/otherCoins.test.ts",
   ),
   bug(
@@ -456,9 +456,39 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim that nobody has goes out with less gas than it needs",
     RENEWALS,
-    "isShort: coin.lacksGas?.(last) === true",
-    "isShort: false",
+    "const isShort = coin.lacksGas?.(last) === true &&",
+    "const isShort = coin.lacksGas?.(last) === null &&",
     WAITING_TEST,
+  ),
+  bug(
+    "one node of two keeps a waiting claim that may have left home for ever by naming more gas than the account can pay for",
+    RENEWALS,
+    "(view().isEarly || (await this.#isSurelyShort(last, coin)))",
+    "(view().isEarly || coin.isSurelyShort !== undefined)",
+    WAITING_TEST,
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "one node of two keeps a marked claim that may have left home for ever by naming more gas than the account can pay for",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "return isEarly || (await coin.isSurelyShort?.(claim, signal)) === true;",
+    "return isEarly || signal !== null;",
+    "src/app/swap/duties/claimAndRefund.test.ts",
+    "test/sim/accountNonces.test.ts",
+  ),
+  bug(
+    "whether a claim surely lacks gas for its data one node of two says alone",
+    COIN,
+    "dataGasNow(account, signal, limit - usual)",
+    "dataGasNow(account, signal)",
+    "src/app/coin/evm/dataFees.test.ts",
+  ),
+  bug(
+    "a token that needs more than a claim has left for it, as all nodes say, has it leave late with its secret shown",
+    COIN,
+    "failsWith(account, tx.to, call, room, signal)",
+    "failsWith(account, tx.to, call, MOST_NEEDED, signal)",
+    "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
     "a marked claim that stays home for what it would cost keeps its nonce, and other swaps wait behind it",

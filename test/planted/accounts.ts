@@ -64,7 +64,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "gas for data is estimated without a limit",
     "src/app/coin/evm/dataCost.ts",
-    "estimateGas(sample, signal, sampleGas(MOST_BESIDE))",
+    "estimateGas(sample, signal, sampleGas(most))",
     "estimateGas(sample, signal)",
     "src/app/coin/evm/dataFees.test.ts",
   ),

@@ -32,9 +32,9 @@ function shownOf(node: SimNode, uuid: string): { readonly seen: () => number; re
   const calls = claims.map(({ raw }) => toHex(ofRaw(raw)));
   let seen = 0;
   const { call } = SimEvmView.prototype;
-  SimEvmView.prototype.call = function (this: SimEvmView, request, signal) {
+  SimEvmView.prototype.call = function (this: SimEvmView, request, ...how) {
     if (calls.includes(toHex(request.data))) seen++;
-    return call.call(this, request, signal);
+    return call.call(this, request, ...how);
   };
   const before = node.onBroadcast;
   node.onBroadcast = (ticker, when, raw, outcome) => {

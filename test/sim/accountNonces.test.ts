@@ -486,6 +486,39 @@ test(
   TIMEOUT_MS,
 );
 
+test.each([
+  ["the swap runs", ALL],
+  ["it waits for its other coin", NO_UTXO],
+] as const)(
+  "nor does one node of two, which may have been given it, keep it here after its limit by saying that it needs more gas than the account can pay for: %s",
+  async (_, coins) => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    const { maker, world } = t;
+    const chain = world.accountChain(ETH);
+    drain(27n * 10n ** 15n);
+    chain.mine();
+    await world.advance(30_000);
+    const sent: SignedEvmTx[] = [];
+    onSend(maker, "claim", (claim) => sent.push(claim), "before", 100);
+    const hasDied = diesAtMark(maker);
+    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+    await world.runUntil("the mark", hasDied, HOUR_MS);
+    maker.link(ETH).moreGas = 700_000n;
+    await world.advance(1.75 * HOUR_MS);
+    chain.spike(3n, HOUR_MS / 2);
+    await world.advance(120_000);
+    await maker.start(coins);
+    // The taker's lock ends soon after.
+    await world.advance(HOUR_MS / 3);
+    expect(sent.length).toBeGreaterThan(0);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 3 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "nodes are not asked with the secret whether a claim that nobody has would be paid: while its token stands still that would show it for nothing",
   async () => {

@@ -35,6 +35,8 @@ export class EvmLink {
   receiptsBehind = 0;
   /** Of blocks below they have neither receipts nor logs any more. */
   receiptsFrom = 0;
+  /** So much more gas than is needed says one of two; of the two figures the greater counts, as far as who asks takes so much. */
+  moreGas = 0n;
   /** While true they carry out no call with replaced code. */
   hasNoOverrides = false;
   /** How long after a block they tell of it, ms; null: they do not, and the view waits for its next look. */

@@ -248,16 +248,22 @@ export class SimEvmView implements AccountChain {
     if (ran.ok) return ok(ran);
     return err({ kind: "Reverted", data: ran.data, message: `The ${this.ticker} chain would refuse the transaction.` });
   }
-  call(request: CallRequest, signal?: AbortSignal): Answer<Uint8Array> {
+  call(request: CallRequest, signal?: AbortSignal, gas: bigint | null = null): Answer<Uint8Array> {
     return this.#question(signal, () => {
       const ran = this.#try(request);
-      return ran.ok ? ok(ran.value.output) : ran;
+      if (!ran.ok) return ran;
+      // In a call no chain counts data.
+      const isShort = gas !== null && gas < ran.value.gas - this.#deps.chain.dataGas;
+      return isShort ? err({ kind: "Reverted", data: null, message: "out of gas." }) : ok(ran.value.output);
     });
   }
-  estimateGas(request: CallRequest, signal?: AbortSignal): Answer<bigint> {
+  estimateGas(request: CallRequest, signal?: AbortSignal, most: bigint | null = null): Answer<bigint> {
     return this.#question(signal, () => {
       const ran = this.#try(request);
-      return ran.ok ? ok(ran.value.gas) : ran;
+      if (!ran.ok) return ran;
+      const [gas, told] = [ran.value.gas, ran.value.gas + this.#deps.link.moreGas];
+      const isDisputed = most !== null && gas <= most && told > most;
+      return isDisputed ? err({ kind: "Unreachable", message: "The simulated nodes contradict each other.", isDisputed }) : ok(told);
     });
   }
 

@@ -208,6 +208,11 @@ export interface SwapCoin extends TradingCoin {
   lostNonce?(raw: Uint8Array): boolean;
   /** Whether a claim was signed with less gas than one needs now, and would fail. Only coins that count gas have it. */
   lacksGas?(claim: Uint8Array): boolean;
+  /**
+   * Asks whether one that `lacksGas` would fail, as many nodes as must agree saying so: what fewer say has a claim signed with more, and must not keep one
+   * here for ever that may have left.
+   */
+  isSurelyShort?(claim: Uint8Array, signal: AbortSignal): Promise<boolean>;
   readonly relayPolicy: BumpPolicy;
   /**
    * What a claim or refund is reckoned as: virtual bytes, or gas; a cancellation only where it has a nonce.

@@ -140,7 +140,8 @@ export class WaitingRenewals {
     if (!showsSecret || !last) return made?.txid ?? before;
     // It may be made anew once the account can pay for enough.
     const isSlow = view().isEarly && (coin.spendTooDear() ?? coin.claimObstacle(last)) !== null;
-    if (claimStays({ ...view(), isSlow, isShort: coin.lacksGas?.(last) === true }) === null) return made?.txid ?? before;
+    const isShort = coin.lacksGas?.(last) === true && (view().isEarly || (await this.#isSurelyShort(last, coin)));
+    if (claimStays({ ...view(), isSlow, isShort }) === null) return made?.txid ?? before;
     for (const raw of [...raws, last]) if (coin.holdsUp?.(raw)) coin.giveUp?.(raw, true);
     return null;
   }
@@ -154,6 +155,12 @@ export class WaitingRenewals {
     if (!coin.isHopeless) return null;
     const trying = withDeadline(this.#clock, TRY_MS, undefined, async (s) => coin.isHopeless?.(newest, showsSecret, s) ?? null);
     return trying.catch(() => null);
+  }
+
+  /** Whether a claim past its limit would fail for want of gas, enough nodes saying so. */
+  async #isSurelyShort(claim: Uint8Array, coin: SwapCoin): Promise<boolean> {
+    const asking = withDeadline(this.#clock, TRY_MS, undefined, async (s) => (await coin.isSurelyShort?.(claim, s)) === true);
+    return asking.catch(() => false);
   }
 
   /** Whether a block has one of these, and carried it out. */

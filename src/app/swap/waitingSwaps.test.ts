@@ -49,6 +49,8 @@ let hasMissed: boolean;
 /** Those that have less gas than they need, and whether no other can be made. */
 let lacking: readonly string[];
 let isShort: boolean;
+/** As many nodes as must agree say so. */
+let isSurelyShort: () => Promise<boolean>;
 /** Why a claim that is signed now would come into no block soon. */
 let obstacle: string | null;
 /** Why none is made at what it costs. */
@@ -81,6 +83,7 @@ beforeEach(() => {
   hasMissed = false;
   lacking = [];
   isShort = false;
+  isSurelyShort = async () => false;
   obstacle = null;
   tooDear = null;
   readSteps = 0;
@@ -119,6 +122,7 @@ beforeEach(() => {
     spendTooDear: () => tooDear,
     claimObstacle: () => obstacle,
     lacksGas: (raw: Uint8Array) => lacking.includes(toHex(raw)),
+    isSurelyShort: () => isSurelyShort(),
     buildDearer: (former: Uint8Array, fee: bigint, isAnew: boolean) => {
       if (isShort) return { ok: false };
       const next = former.map((byte) => byte + (isAnew ? 16 : 1));
@@ -273,6 +277,18 @@ test("nor with less gas than it needs: it is made anew with more, though gas is 
   expect([await sentAt(), told]).toEqual([null, []]);
   lacking = ["c1"];
   expect([await sentAt(), await sentAt(), told, givenUp.size]).toEqual(["c2", "c2", ["tx_replaced"], 0]);
+});
+
+test("past its limit it stays home for that only where enough nodes say so: others may have it, and one of two may say it alone", async () => {
+  add(SENT);
+  [lacking, isShort] = [["c1"], true];
+  await clock.advance(600_000);
+  isSurelyShort = async () => true;
+  expect([await sentAt(), [...givenUp]]).toEqual([null, [["c1", true]]]);
+  for (const say of [async () => false, () => Promise.reject(new Error("the nodes are away"))]) {
+    isSurelyShort = say;
+    expect([await sentAt(), givenUp.size]).toEqual(["c1", 0]);
+  }
 });
 
 test.each([

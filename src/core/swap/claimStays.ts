@@ -15,7 +15,7 @@ export type ClaimView = {
   readonly payout: "paid" | "refused" | "unknown";
   /** It would come into no block soon: whoever read it in a pool meanwhile would win. */
   readonly isSlow: boolean;
-  /** It has less gas than it needs now, and would fail in its block. */
+  /** It has less gas than it needs now, and would fail in its block: past its limit only where as many nodes say so as must agree. */
   readonly isShort: boolean;
 };
 

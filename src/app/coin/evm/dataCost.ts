@@ -51,15 +51,17 @@ export function dataObstacle(account: Account): string | null {
  * nobody with data of the same length: a claim itself cannot be estimated without showing its secret, and one with too little gas shows it
  * and earns nothing.
  *
+ * @param most gas beside: more keeps who asks from something, and counts only where as many nodes say so as must agree
  * @returns `untold`: the nodes do not say, and what was known before is no answer, for data counted as gas then, or nodes contradict each other now;
  * `none`: they do not say, and it counted none
  */
 export async function dataGasNow(
   { chain, address }: Pick<EvmAccount, "chain" | "address">,
   signal: AbortSignal,
+  most = MOST_BESIDE,
 ): Promise<DataGas | "untold" | "none"> {
   const sample = { from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE };
-  const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_BESIDE));
+  const tried = await chain.estimateGas(sample, signal, sampleGas(most));
   if (tried.ok) return withRoom(gasBeside({ gas: tried.value }));
   const isDisputed = tried.error.kind === "Unreachable" && tried.error.isDisputed === true;
   return isDisputed || dataBound(chain).gas > 0n ? "untold" : "none";

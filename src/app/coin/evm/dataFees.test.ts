@@ -344,6 +344,36 @@ test.each([
   }
 });
 
+const DISPUTED = err({ kind: "Unreachable", message: "they contradict each other.", isDisputed: true } as const);
+
+test.each([
+  ["a token: all say less of its data, and that its transfer is carried out", "token", 0n, 90_000n, false],
+  ["a token: all say as much of its data as is left", "token", 50_000n, 90_000n, false],
+  ["a token: all say more", "token", 50_001n, 0n, true],
+  ["a token: one of two says more", "token", null, 90_000n, false],
+  ["a token: its transfer needs all that is left for it", "token", 0n, 140_000n, false],
+  ["a token: its transfer needs more", "token", 0n, 140_001n, true],
+  ["a token: its transfer needs more than its data leaves", "token", 20_000n, 120_001n, true],
+  ["a token: nobody carries its transfer out", "token", 0n, null, false],
+  ["plain coins: one of two says more", "eth", null, 10n ** 9n, false],
+  ["plain coins: all say more of its data", "eth", 135_001n, 0n, true],
+] as const)(
+  "a claim that lacks gas does so surely where as many nodes say so as must agree: %s",
+  async (_, of, beside, transferGas, expected) => {
+    const call = { id: new Uint8Array(32), amount: 1n, secret: new Uint8Array(32), sender: address };
+    const data = encodeSwapCall({ kind: "receiverSpend", ...call, token: of === "token" ? TOKEN : ZERO_ADDRESS });
+    const tx = { chainId: 1n, nonce: 0n, gasLimit: 200_000n, to: SWAPS, value: 0n, data, gasPrice: 10n };
+    chain.estimate = (_request, most = 0n) =>
+      beside === null ? (most < 750_000n ? DISPUTED : ok(1_000_000n)) : ok(((21_000n + 40n * 196n) * 102n) / 100n + beside);
+    chain.call = async (_request, _signal, gas) => {
+      if (transferGas === null) return DISPUTED;
+      return (gas ?? 0n) >= transferGas ? ok(new Uint8Array(0)) : err({ kind: "Reverted", data: null, message: "out of gas." });
+    };
+    const claim = signEvmTx({ type: "legacy", ...tx }, key).raw;
+    expect(await coins[of].isSurelyShort?.(claim, signal)).toBe(expected);
+  },
+);
+
 const transfer = (nonce: bigint, value: bigint, gasPrice = 10n ** 9n) =>
   signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: 21_000n, to: SWAPS, value, data: new Uint8Array(0), gasPrice }, key);
 

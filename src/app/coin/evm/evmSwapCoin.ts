@@ -28,14 +28,14 @@ import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
 import { priceOf } from "./gasBid.ts";
-import { asCall, CONTRACT_GAS, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, txGas } from "./gasFigures.ts";
+import { asCall, CONTRACT_GAS, callRoom, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, NO_DATA, txGas } from "./gasFigures.ts";
 import { isClaimable } from "./isClaimable.ts";
 import { greatestCost, outgoingOf } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 import { ReadTxs } from "./readTxs.ts";
 import { samePayment } from "./replacement.ts";
-import { tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
+import { failsWith, tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
 
 /**
  * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
@@ -164,6 +164,15 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
     return lacks(txGas(this.#own(claim).tx.gasLimit), this.leastClaimGas(this.#otherCoin(claim)));
+  }
+  async isSurelyShort(claim: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    const { account } = this.coin;
+    const { tx } = this.#own(claim);
+    const [call, usual, limit] = [this.#callOf(claim), this.usualClaimGas(this.#otherCoin(claim)), txGas(tx.gasLimit)];
+    const beside = await dataGasNow(account, signal, limit - usual);
+    const room = callRoom(limit, typeof beside === "bigint" ? beside : NO_DATA);
+    if (room < usual) return true;
+    return tx.to !== null && call?.kind === "receiverSpend" && failsWith(account, tx.to, call, room, signal);
   }
   lostNonce(raw: Uint8Array): boolean {
     return hasLostNonce(this.coin.account, this.#own(raw));

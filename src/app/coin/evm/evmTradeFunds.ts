@@ -235,8 +235,10 @@ export class EvmTradeFunds {
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected leastClaimGas(other: EvmAddress | null = null): TxGas {
-    const [usual, found, beside] = [this.#usualGas("claim", other), this.#spendGasOf(other), this.besideGas];
-    return leastLimit(usual, found, beside);
+    return leastLimit(this.usualClaimGas(other), this.#spendGasOf(other), this.besideGas);
+  }
+  protected usualClaimGas(other: EvmAddress | null): CallGas {
+    return this.#usualGas("claim", other);
   }
   #usualGas(use: GasUse, other: EvmAddress | null = null): CallGas {
     return callGas(this.#usualLimit(use, other));

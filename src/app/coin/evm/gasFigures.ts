@@ -65,6 +65,9 @@ export const mostEstimate = (most: CallGas, data: DataGas): TxGas => txGas(most 
 /** With less a transaction of now would fail. @param found `NO_GAS`: nothing was */
 export const leastLimit = (usual: CallGas, found: CallGas, data: DataGas): TxGas => txGas(greater(usual, found) + data / DATA_ROOM);
 
+/** What a transaction has for its call beside what its data needs now. */
+export const callRoom = (limit: TxGas, data: DataGas): CallGas => callGas(limit - data / DATA_ROOM);
+
 /** What one is signed with: its margin and the room of its data are in it. */
 export const ampleLimit = (usual: CallGas, found: CallGas, data: DataGas): TxGas =>
   txGas(greater(usual, callGas(withGasMargin(found))) + data);

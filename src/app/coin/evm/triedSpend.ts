@@ -72,7 +72,22 @@ export async function tryPayout(
   return { ok: true, value: payoutGas(await withoutData({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
 }
 
-/** The same of a claim of a payment that a contract was just said to hold, without its secret; null: nobody says. */
+/** Whether the transfer by which a swap contract pays a claim fails where the claim has so much gas beside its data, as many nodes as must agree saying so. */
+export async function failsWith(
+  { chain, address }: Account,
+  from: EvmAddress,
+  { amount, token }: Extract<SwapCall, { readonly kind: "receiverSpend" }>,
+  gas: CallGas,
+  signal: AbortSignal,
+): Promise<boolean> {
+  // A contract leaves whom it pays plain coins the same whatever a claim has.
+  if (token === ZERO_ADDRESS) return false;
+  const request = fromContract(chain, { from, to: token, value: 0n, data: transferCall(address, amount) });
+  const tried = await chain.call(request, signal, gas - CONTRACT_GAS);
+  return !tried.ok && tried.error.kind === "Reverted";
+}
+
+/** What a claim needs of a payment that a contract was just said to hold, without its secret; null: nobody says. */
 export async function tryClaim(
   account: Account,
   from: EvmAddress,

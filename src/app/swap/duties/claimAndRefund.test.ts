@@ -21,6 +21,8 @@ type Held = {
   /** Nodes have something stuck before it. */
   readonly isBehind?: boolean;
   readonly lacksGas?: boolean;
+  /** So as many nodes say as must agree. */
+  readonly isSure?: boolean;
   /** Its account is asked what is stuck before it, and has that moved. */
   readonly onLine?: () => void;
 };
@@ -47,6 +49,7 @@ async function judged({ nowSec = LIMIT, isCovered = true, chainState = "ready", 
       return seen.isBehind ? "something is stuck before it" : null;
     },
     lacksGas: () => seen.lacksGas === true,
+    isSurelyShort: async () => seen.isSure === true,
   };
   const claim = { txid: "claim", raw: "01", attempted: true, notAfter: LIMIT };
   // So many versions that no other is made.
@@ -90,7 +93,9 @@ test.each<readonly [string, Held, RegExp | null]>([
   ["it would be refused, and its limit is over", { obstacle: REFUSED, nowSec: LIMIT + 1 }, /it would fail/],
   ["something is stuck before it", { isBehind: true }, /something is stuck/],
   ["something is, and its limit is over", { isBehind: true, nowSec: LIMIT + 1 }, null],
-  ["it has too little gas, and its limit is over", { lacksGas: true, nowSec: LIMIT + 1 }, /less gas than it needs/],
+  ["it has too little gas, as fewer nodes say than must agree", { lacksGas: true }, /less gas than it needs/],
+  ["fewer say so, and its limit is over", { lacksGas: true, nowSec: LIMIT + 1 }, null],
+  ["enough say so, and its limit is over", { lacksGas: true, isSure: true, nowSec: LIMIT + 1 }, /less gas than it needs/],
 ])("a maker's marked claim that nobody has: %s", async (_, state, expected) => {
   const { why, isGivenUp } = await judged(state);
   if (expected === null) expect([why, isGivenUp]).toEqual([null, false]);

@@ -68,10 +68,12 @@ function signedClaim(task: SwapTask): Uint8Array | null {
   return claim?.attempted === true && raw !== null && task.coin("taker").lostNonce?.(raw) === true ? null : raw;
 }
 
-/** Whether a claim would fail in its block, with its secret shown, though the chain would pay one. */
-function isShort(task: SwapTask): boolean {
+/** Whether a claim would fail in its block, with its secret shown, though the chain would pay one: past its limit only where enough nodes say so. */
+async function isShort(task: SwapTask, isEarly: boolean, signal: AbortSignal): Promise<boolean> {
   const claim = signedClaim(task);
-  return claim !== null && task.coin("taker").lacksGas?.(claim) === true;
+  const coin = task.coin("taker");
+  if (claim === null || coin.lacksGas?.(claim) !== true) return false;
+  return isEarly || (await coin.isSurelyShort?.(claim, signal)) === true;
 }
 
 const KEPT = "nobody has seen the claim, and the taker's payment is gone or not to be seen, or ours goes back: the secret is not shown";
@@ -104,7 +106,8 @@ async function whyStays(task: SwapTask, signal: AbortSignal): Promise<string | n
   if (claimStays({ ...view, isSlow: coin.spendTooDear() !== null }) === null) await signAmply(task);
   // What is stuck before it is moved out of the way of what only that keeps here.
   const slow = view.isEarly && claimStays(view) === null ? whyNotSoon(task) : null;
-  const stays = claimStays({ ...view, isSlow: slow !== null, isShort: isShort(task) });
+  const short = await isShort(task, view.isEarly, signal);
+  const stays = claimStays({ ...claimView(task), payout: view.payout, isSlow: slow !== null, isShort: short });
   if (stays === null) return null;
   task.isClaimKept = true;
   const said = asked?.reason ?? null;
