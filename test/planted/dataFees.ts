@@ -25,6 +25,21 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
+    "one node of two that names absurd gas for data since a start has claims and refunds signed with too little to be in any block",
+    FUNDS,
+    "chain.dataCost() !== null || this.#foundDataGas",
+    "chain.dataCost() !== undefined || this.#foundDataGas",
+    FIGURES,
+    SIM,
+  ),
+  bug(
+    "what was asked for data since a start is not used while the view has no figure",
+    FUNDS,
+    "isDataKnown = chain.dataCost() !== null || this.#foundDataGas !== null;",
+    "isDataKnown = chain.dataCost() !== null;",
+    FIGURES,
+  ),
+  bug(
     "one node of two keeps a claim home for ever by saying that it needs more gas than is taken",
     "src/adapters/evmRpc/dataCostReader.ts",
     "told.filter((one) => one > most).length >= need",

@@ -375,6 +375,25 @@ test.each([ETH, TOKEN] as const)(
   },
 );
 
+test.each([
+  ["taker's claim", "taker", "takerPayment", "makerPaymentSpend"],
+  ["maker's refund", "maker", "makerPayment", "makerPaymentRefund"],
+] as const)(
+  "one node of two that names absurd gas for data since a start, at which nothing else is known, has the %s signed with enough all the same",
+  async (_, side, paid, slot) => {
+    await feeWorld(0n, 300_000n);
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    const isPaid = (): boolean => t.maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === paid);
+    await t.world.runUntil("it is paid", isPaid, 2 * HOUR_MS);
+    t.taker.crash();
+    if (side === "maker") t.maker.crash();
+    t[side].link(ETH).moreGas = 10n ** 8n;
+    await t[side].start([UTXO, ETH, TOKEN]);
+    const isDone = (): boolean => t[side].has(uuid, (e) => e.type === "tx_confirmed" && e.slot === slot);
+    await t.world.runUntil("it is done", isDone, 6 * HOUR_MS);
+  },
+);
+
 test("a claim that would lack gas however often it is signed is signed once, and shows no secret", async () => {
   await feeWorld(0n, 20_000n);
   vi.spyOn(EvmSwapCoin.prototype, "lacksGas").mockReturnValue(true);

@@ -2,7 +2,7 @@ import type { ChainView } from "../../../src/adapters/evmRpc/chainView.ts";
 import { paymentKey } from "../../../src/adapters/evmRpc/chainView.ts";
 import type { Unshown } from "../../../src/adapters/evmRpc/unshown.ts";
 import type { WatchedPayment, Watches } from "../../../src/adapters/evmRpc/watches.ts";
-import { CALL_SAMPLE, SAMPLE_BYTES } from "../../../src/core/evm/dataCost.ts";
+import { CALL_SAMPLE, MOST_BESIDE, SAMPLE_BYTES, sampleGas } from "../../../src/core/evm/dataCost.ts";
 import type { GasPrices } from "../../../src/core/evm/gas.ts";
 import type { AccountTx, PaymentEvent, SwapPayment } from "../../../src/ports/accountChain.ts";
 import type { BlockRef } from "../../../src/ports/chain.ts";
@@ -16,6 +16,13 @@ const EVENTS_OF = { uninitialized: [], sent: ["sent"], spent: ["sent", "spent"],
 const SAMPLE_GAS = intrinsicGas(CALL_SAMPLE);
 
 const ref = ({ height, hash }: BlockRef): BlockRef => ({ height, hash });
+
+/** Where nodes contradict each other about more than any swap reckons with the last figure stays. */
+function dataOf(chain: SimEvmChain, link: EvmLink, before: ChainView | null): ChainView["data"] {
+  const [gas, most] = [SAMPLE_GAS + chain.dataGas, sampleGas(MOST_BESIDE)];
+  if (gas <= most && gas + link.moreGas > most) return before?.data ?? null;
+  return { gas: gas + link.moreGas, wei: link.lies.dataWei ?? chain.dataFee(SAMPLE_BYTES) };
+}
 
 function pricesOf(chain: SimEvmChain, { lies }: EvmLink): GasPrices {
   const told = (wei: bigint): bigint => (wei * lies.gasPercent) / 100n;
@@ -100,6 +107,6 @@ export function lookAt(
     unread: new Set(),
     payments: new Map(payments.map((payment) => [paymentKey(payment), payment])),
     prices: pricesOf(chain, link),
-    data: { gas: SAMPLE_GAS + chain.dataGas, wei: link.lies.dataWei ?? chain.dataFee(SAMPLE_BYTES) },
+    data: dataOf(chain, link, before),
   };
 }

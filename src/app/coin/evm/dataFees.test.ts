@@ -344,6 +344,22 @@ test.each([
   }
 });
 
+test("while nothing is known of its data a claim or refund is signed with as much for that as any swap reckons with, as far as the account has it", async () => {
+  const size = (): number => coins.token.spendSize("claim");
+  const usual = size();
+  chain.data = null;
+  expect(size()).toBe(usual + 1_500_000);
+  chain.balance = 3n * 10n ** 15n;
+  expect([size() > usual, size() < usual + 1_500_000]).toEqual([true, true]);
+  chain.balance = 10n ** 20n;
+  asArbitrum(60_000n);
+  chain.data = null;
+  const [refundKey, claimKey] = [key.publicKey, key.publicKey];
+  const swap: Contract = { lock: 1_700_000_000, secretHash: new Uint8Array(20), refundKey, claimKey, units: 1n, swapContract: SWAPS };
+  await coins.token.prepareToSpend(swap, signal);
+  expect(size()).toBe(usual + 120_000);
+});
+
 const DISPUTED = err({ kind: "Unreachable", message: "they contradict each other.", isDisputed: true } as const);
 
 test.each([

@@ -13,7 +13,19 @@ import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { FoundGas, FoundGasOf } from "./foundGas.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
-import { ampleLimit, type CallGas, callGas, type DataGas, leastLimit, MOST_LIMIT, NO_DATA, NO_GAS, type TxGas } from "./gasFigures.ts";
+import {
+  ampleLimit,
+  type CallGas,
+  callGas,
+  type DataGas,
+  leastLimit,
+  MOST_DATA_GAS,
+  MOST_LIMIT,
+  NO_DATA,
+  NO_GAS,
+  type TxGas,
+  txGas,
+} from "./gasFigures.ts";
 
 /** Transactions of a swap that cost gas. */
 export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
@@ -214,18 +226,24 @@ export class EvmTradeFunds {
   }
   protected get besideGas(): DataGas {
     const { gas } = dataBound(this.coin.account.chain);
-    const found = this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : NO_DATA;
+    const found = this.#foundDataGas ?? NO_DATA;
     return gas > found ? gas : found;
+  }
+  /** Null: nothing was found of late. */
+  get #foundDataGas(): DataGas | null {
+    return this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : null;
   }
   /**
    * The same of a claim or refund that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
-   * signed with more is in no block, whatever they say later.
+   * signed with more is in no block, whatever they say later. Where nothing is known of its data, as since a start at which nodes contradict each other or
+   * are silent, it has as much for that as any swap reckons with: what is not needed is not paid, and with too little it would be in no block either.
    * @param known what a former version has
    */
   protected spendGas(use: "claim" | "refund", known: bigint, other: EvmAddress | null = null): bigint {
     const { chain, address } = this.coin.account;
     const least = ampleLimit(this.#usualGas(use, other), this.#foundGas(use, other), NO_DATA);
-    const asked = this.gasOf(use, other);
+    const isDataKnown = chain.dataCost() !== null || this.#foundDataGas !== null;
+    const asked = isDataKnown ? this.gasOf(use, other) : txGas(least + MOST_DATA_GAS);
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
     const price = this.#price();

@@ -27,10 +27,10 @@ export const txGas = (gas: bigint): TxGas => figure(gas);
  * blocks at most, so for six of them, as bids of gas are made to last. What is not needed is not paid.
  */
 export const DATA_ROOM = 2n;
-/** Gas for the data of one transaction, with that room, above which nothing is begun. */
-export const MOST_DATA_GAS = DATA_ROOM * MOST_BESIDE;
 /** What data needs now, with that room. */
 export const withRoom = (gas: bigint): DataGas => figure(gas * DATA_ROOM);
+/** Gas for the data of one transaction, with that room, above which nothing is begun. */
+export const MOST_DATA_GAS = withRoom(MOST_BESIDE);
 export const NO_DATA: DataGas = withRoom(0n);
 
 /** What was tried now is made in another block, hundredths. */
