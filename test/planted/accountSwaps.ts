@@ -549,6 +549,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "one node of two keeps a nonce free, and all behind it waiting, by naming more gas for an empty transfer than the account has",
+    KEEPER,
+    "}, signal, PLAIN_GAS + MOST_BESIDE);",
+    "}, signal);",
+    KEEPER_TEST,
+  ),
+  bug(
     "a clock that is set back by hours leaves a freed nonce below others unfilled for as long",
     KEEPER,
     "this.#steadyMs = steadyTime(deps.clock);",

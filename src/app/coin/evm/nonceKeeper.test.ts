@@ -554,6 +554,16 @@ test("a nonce is filled also where too few nodes estimate gas, with the gas of a
   expect(filler?.gasLimit).toBeGreaterThan(200_000n);
 });
 
+test("a nonce is filled also where one node of two says that an empty transfer needs a fortune: what it says alone keeps no line standing", async () => {
+  const said = 10n ** 8n;
+  chain.balance = ETHER / 100n;
+  chain.estimate = (_request, most = said) =>
+    most < said ? err({ kind: "Unreachable", message: "they contradict each other", isDisputed: true }) : ok(said);
+  await nonces.send(pay(1n), signal);
+  await blocks(10);
+  expect(sent().find(({ nonce }) => nonce === 0n)).toMatchObject({ to: address, value: 0n, gasLimit: 23_100n });
+});
+
 test("what a waiting swap left is sent at each block while its turn has come and no pool has it, and no more when the swap goes on", async () => {
   const first = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
   const claim = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");

@@ -1,4 +1,5 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
+import { MOST_BESIDE } from "../../../core/evm/dataCost.ts";
 import { parseErc20Call } from "../../../core/evm/erc20.ts";
 import { greatestFee } from "../../../core/evm/gas.ts";
 import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
@@ -234,9 +235,9 @@ export class NonceKeeper {
 
   async #gasForNothing(signal: AbortSignal): Promise<bigint> {
     const { chain, address } = this.#deps;
-    const units = await chain.estimateGas({ from: address, ...emptyTo(address) }, signal);
+    const units = await chain.estimateGas({ from: address, ...emptyTo(address) }, signal, PLAIN_GAS + MOST_BESIDE);
     // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
-    // Nor does the line stand still for as long as too few nodes estimate.
+    // Nor does the line stand still for as long as too few nodes estimate, or one of two names more than the account has.
     const needed = units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;
     return fitBlock(chain, (needed * ESTIMATE_PERCENT + 99n) / 100n);
   }
