@@ -70,7 +70,7 @@ async function policyOf(stage: Stage) {
 }
 
 async function play(adversary: Adversary): Promise<void> {
-  const { plays, world: options, play: script, ends, loses, treated } = adversary;
+  const { plays, world: options, play: script, ends, loses, treated, says } = adversary;
   const stage = await Stage.open(plays, options ?? {});
   const { world, honest } = stage;
   const { policy, db, expectTreated } = await policyOf(stage);
@@ -80,6 +80,8 @@ async function play(adversary: Adversary): Promise<void> {
   const outcomes = async (): Promise<(string | null)[]> => Promise.all(stage.uuids.map((uuid) => world.outcome(honest, uuid)));
   await world.until("every swap is over", async () => !(await outcomes()).includes(null));
   expectTreated(treated);
+  const { abandoned, refund } = await honest.state(stage.uuids.at(-1) ?? "");
+  if (says !== undefined) expect((abandoned ?? refund)?.reason).toContain(says);
   // The swap is watched until it is final; whatever the adversary still holds back may come in the meantime.
   await world.advance(400);
   expect(await outcomes()).toEqual(ends);

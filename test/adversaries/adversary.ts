@@ -19,6 +19,8 @@ export type Adversary = {
   readonly ends: readonly Outcome[];
   readonly loses: Loss;
   readonly treated: Treatment;
+  /** What the honest side's last swap says of why it ended so, where that must name the deviation. */
+  readonly says?: string;
   /** Plays until nothing is left for it to do. */
   readonly play: (stage: Stage) => Promise<void>;
 };

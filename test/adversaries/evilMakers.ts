@@ -169,6 +169,19 @@ export const EVIL_MAKERS: readonly Adversary[] = [
     },
   },
   {
+    name: "a maker that pays with coins it mines for that",
+    tries: "has the taker pay for what nobody may claim before it can go back",
+    plays: "maker",
+    ends: ["failed"],
+    loses: "dex fee and miner fees",
+    treated: "none",
+    says: "is made of new coins",
+    async play(stage) {
+      const uuid = await stage.begin();
+      stage.payInNewCoins(uuid, await stage.untilFee(uuid));
+    },
+  },
+  {
     name: "a maker that litters the contract's address",
     tries: "has a first, wrong output taken for the payment",
     plays: "maker",

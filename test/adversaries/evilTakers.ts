@@ -297,6 +297,19 @@ export const EVIL_TAKERS: readonly Adversary[] = [
     },
   },
   {
+    name: "a taker that pays with coins it mines for that",
+    tries: "has the maker show its secret by a claim that no block takes",
+    plays: "taker",
+    ends: ["refunded"],
+    loses: "miner fees",
+    treated: "none",
+    says: "is made of new coins",
+    async play(stage) {
+      const uuid = await stage.begin();
+      stage.payInNewCoins(uuid, await stage.untilMakerPaid(uuid));
+    },
+  },
+  {
     name: "a taker that litters the contract's address",
     tries: "has a first, wrong output taken for the payment",
     plays: "taker",

@@ -1,3 +1,4 @@
+import { payInNewCoins } from "../../sim/world/newCoins.ts";
 import type { Contract } from "../../src/app/swap/swapCoin.ts";
 import { type ChainTx, parseChainTxAt } from "../../src/chain/chainTx.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
@@ -171,6 +172,12 @@ export class Stage {
     this.send(PAYS[this.villain.role].ticker, payment);
     this.announce(uuid, payment);
     return payment;
+  }
+  /** Mines the payment of the adversary's side, of new coins, and announces it. */
+  payInNewCoins(uuid: string, contracts: Contracts): void {
+    const { ticker, units } = PAYS[this.villain.role];
+    const script = this.villain.coin(ticker).contractScript(contracts[this.villain.role]);
+    this.announce(uuid, payInNewCoins(this.world.chain(ticker), script, units));
   }
   announce(uuid: string, { raw }: ChainTx): void {
     this.say(uuid, this.villain.role === "maker" ? { type: "MakerPayment", tx: { data: raw } } : { type: "TakerPayment", tx: raw });

@@ -1484,6 +1484,13 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/safety.test.ts",
   ),
   bug(
+    "a maker that may not show its secret any more does not say what kept it",
+    CLAIM,
+    "the limit was ${revealBy}${task.beforeThat}`",
+    "the limit was ${revealBy}`",
+    "test/adversaries/adversaries.test.ts",
+  ),
+  bug(
     "a spent payment counts",
     PAYMENT,
     "if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;",

@@ -356,6 +356,10 @@ export class SwapTask {
     this.#troubleLoggedMs = nowMs;
     this.deps.log.warn("swap_trouble", { swap: this.uuid, what });
   }
+  /** The last trouble, as the end of a reason. */
+  get beforeThat(): string {
+    return this.lastTrouble === null ? "" : `; before that: ${this.lastTrouble}`;
+  }
 
   #storeFailed(cause: unknown): void {
     this.trouble(`the log could not be written: ${reasonOf(cause)}`);

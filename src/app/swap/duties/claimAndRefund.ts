@@ -31,7 +31,7 @@ export async function revealUnsafe(
 ): Promise<{ readonly final: boolean; readonly reason: string } | null> {
   const { revealBy, takerLock } = task.times();
   const tooLate = (): boolean => task.nowSec() > revealBy;
-  const late = { final: true, reason: `too late to reveal the secret: the limit was ${revealBy}` };
+  const late = { final: true, reason: `too late to reveal the secret: the limit was ${revealBy}${task.beforeThat}` };
   if (tooLate()) return late;
   const look = async (s: AbortSignal): Promise<string | null> => (await theirPaymentUnsafe(task, s)) ?? whyNotClaim(task, s);
   const reason = await byLimit(task, revealBy, signal, look);

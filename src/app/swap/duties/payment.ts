@@ -37,8 +37,7 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const limit = payBy(task);
   const event = role === "maker" ? "MakerPaymentTransactionFailed" : "TakerPaymentTransactionFailed";
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
-  const before = task.lastTrouble === null ? "" : `; before that: ${task.lastTrouble}`;
-  if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}${before}`);
+  if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}${task.beforeThat}`);
   const unsafe = await byLimit(task, limit, signal, (until) => whyNotLock(task, until));
   if (unsafe) {
     task.trouble(unsafe);
