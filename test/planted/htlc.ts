@@ -214,6 +214,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     SWAP_TX_TEST,
   ),
   bug(
+    "a signature that covers no outputs of a Komodo-family transaction is checked as if it did",
+    "src/core/utxo/sighash.ts",
+    "outputs: isAll ? shared.outputs : single",
+    "outputs: !single ? shared.outputs : single",
+    "src/core/utxo/sighash.test.ts",
+  ),
+  bug(
     "each of hundreds of inputs has all of them hashed anew to be signed",
     "src/core/utxo/sighash.ts",
     "    made.set(tx, shared);\n",

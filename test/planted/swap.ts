@@ -1232,6 +1232,21 @@ export const SWAP: readonly PlantedBug[] = [
     INVENTED,
   ),
   bug(
+    "a refund that its owner signs in a way of its own is none",
+    "src/core/utxo/htlcSpend.ts",
+    "if (!signature || hashType === undefined ||",
+    "if (!signature || hashType !== 1 ||",
+    "src/core/utxo/htlc.test.ts",
+    "test/electrum/moreSwaps.test.ts",
+  ),
+  bug(
+    "a spend that no digest is defined of stops the watch of its swap",
+    "src/core/utxo/htlcSpend.ts",
+    "  try {\n    const digest = inputDigest(tx, index, redeem, payment.value, scheme, hashType);\n",
+    "  const digest = inputDigest(tx, index, redeem, payment.value, scheme, hashType);\n  try {\n",
+    "src/core/utxo/htlc.test.ts",
+  ),
+  bug(
     "a refund that the other side signs early, for a block that servers make up, keeps a claim at home",
     PROVEN,
     "!isOwnPayment && task.nowSec() <= contract.lock",

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { contractOf } from "../../src/app/swap/contracts.ts";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
@@ -8,6 +9,7 @@ import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { sleep } from "../../src/ports/clock.ts";
 import type { FaultyRpc } from "../fakes/faultyRpc.ts";
+import { ALL_ANYONECANPAY, refundSignedAs } from "../fakes/otherHashType.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -200,6 +202,28 @@ test("nor does it where the index of the chain begins anew, as after a lost data
   });
   expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
   expect(sent()).toEqual([]);
+});
+
+test("nor does it where the taker has signed its refund in a way of its own", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  taker.refuse = (e) => (e.type === "tx_signed" && e.slot === "takerPaymentRefund" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  const state = await taker.state(uuid);
+  const contract = contractOf(state, "takerPayment");
+  await world.advance(contract.lock + 300 - Math.floor(world.clock.nowMs() / 1_000));
+  const refund = taker.coin("BBB").buildRefund({ contract, payment: fromHex(state.own.takerPayment?.raw ?? ""), fee: 2_000n });
+  const tx = refund.ok ? parseTx(refund.value.raw, world.chain("BBB").params.template.format) : refund;
+  if (!tx.ok) throw new Error("no refund");
+  const signed = refundSignedAs(ALL_ANYONECANPAY, tx.value, contract, taker.key);
+  expect(world.chain("BBB").mineExactly(taker.script, [signed]).ok).toBe(true);
+  await world.advance(60);
+  const before = maker.log.lines.length;
+  maker.rpcOf("BBB").instead.clear();
+  expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
+  expect(maker.log.lines.slice(before).filter((l) => l.event === "broadcast" && l.fields.coin === "BBB")).toEqual([]);
 });
 
 /** A maker whose claim was marked and reached nobody comes back after so many seconds, without its taker, and comes to an end. @returns the swap */

@@ -1,15 +1,16 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { expect, test } from "vitest";
 import { kdfFacts, recordedSwaps } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { type KeyPair, keyPairFromScalar } from "../keys/keyPair.ts";
 import { fromHex, toHex } from "../util/bytes.ts";
 import { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
-import { classifySpend, extractSecret, type HtlcTerms, p2shOf, parseRedeemScript, redeemScript } from "./htlc.ts";
+import { classifySpend, extractSecret, type HtlcTerms, p2shOf, parseRedeemScript, redeemScript, refundScriptSig } from "./htlc.ts";
 import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, isSignedRefund } from "./htlcSpend.ts";
 import { OP } from "./opcodes.ts";
 import { p2pkhScript } from "./outputScript.ts";
 import { pushBytes, pushesOf } from "./script.ts";
-import { withInput } from "./signInput.ts";
+import { inputDigest, withInput } from "./signInput.ts";
 import { parseTx, serializeTx, type TxFormat } from "./txCodec.ts";
 import { htlcLockTime, isAged, isRefundFinal } from "./txTemplate.ts";
 
@@ -120,6 +121,31 @@ test("a spend is classified by the branch the script takes, however the branch i
   expect(classifySpend(withBranch(Uint8Array.of(OP.OP_16)), outPoint)).toBe("refund");
   expect(classifySpend(withInput(claim, 0, { scriptSig: pushBytes(redeem) }), outPoint)).toBe("other");
   expect(classifySpend(withInput(claim, 0, { scriptSig: pushBytes(fromHex("51")) }), outPoint)).toBe("other");
+});
+
+test.each<[HtlcSpend["scheme"], number]>([
+  [{ kind: "legacy" }, 0],
+  [{ kind: "forkid", forkNumber: 0 }, 0x40],
+  [{ kind: "sapling", branchId: 0x76b809bb }, 0],
+])("a refund of any hash type is known by its signature, as chains take it: %j", (scheme, fork) => {
+  const format: TxFormat = { kind: scheme.kind === "sapling" ? "sapling" : "bitcoin" };
+  const spend = { ...spendTo(TAKER), scheme, template: { version: scheme.kind === "sapling" ? 4 : 1, format } };
+  const refund = buildHtlcRefund(spend, TAKER);
+  if (!refund.ok) throw new Error("not built");
+  const redeem = redeemScript(TERMS);
+  for (const type of [1, 2, 3, 0x81, 0x82, 0x83].map((base) => base | fork)) {
+    const digest = inputDigest(refund.value, 0, redeem, spend.payment.value, scheme, type);
+    const der = secp256k1.sign(digest, TAKER.secret.reveal(), { prehash: false, format: "der" });
+    const signed = (signature: number[]) => withInput(refund.value, 0, { scriptSig: refundScriptSig(Uint8Array.from(signature), redeem) });
+    expect([type, isSignedRefund(signed([...der, type]), spend.payment, TERMS, scheme)]).toEqual([type, true]);
+    expect([type, isSignedRefund(signed([...der, type ^ 0x80]), spend.payment, TERMS, scheme)]).toEqual([type, false]);
+  }
+});
+
+test("a spend that no digest is defined of is no signed refund", () => {
+  const spend: HtlcSpend = { ...spendTo(TAKER), scheme: { kind: "sapling", branchId: 0x76b809bb } };
+  const refund = buildHtlcRefund({ ...spend, scheme: { kind: "legacy" } }, TAKER);
+  expect(refund.ok && isSignedRefund(refund.value, spend.payment, TERMS, spend.scheme)).toBe(false);
 });
 
 test.each<HtlcSpend["scheme"]>([{ kind: "legacy" }, { kind: "forkid", forkNumber: 0 }])(

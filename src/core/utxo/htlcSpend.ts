@@ -6,7 +6,7 @@ import type { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
 import { claimScriptSig, type HtlcTerms, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
 import { pushesOf } from "./script.ts";
-import { inputDigest, type SighashScheme, sighashByte, signScript, withInput } from "./signInput.ts";
+import { inputDigest, type SighashScheme, signScript, withInput } from "./signInput.ts";
 import type { OutPoint, Tx } from "./tx.ts";
 import { draftTx, SEQUENCE_FINAL, SEQUENCE_LOCKTIME, SEQUENCE_REPLACEABLE, type TxTemplate } from "./txTemplate.ts";
 
@@ -79,16 +79,18 @@ export function buildHtlcRefund(spend: HtlcSpend, key: KeyPair): Result<Tx, Htlc
 }
 
 /**
- * Whether `tx` spends a payment through the refund branch of its contract, signed by the key that may, over the whole transaction. Anybody
- * may push more before the signature, and a miner may take it so: the script reads the item below the branch's.
+ * Whether `tx` spends a payment through the refund branch of its contract, signed by the key that may, over as much of it as its owner likes:
+ * a chain takes every hash type. Anybody may push more before the signature, and a miner may take it so: the script reads the item below the
+ * branch's.
  */
 export function isSignedRefund(tx: Tx, payment: HtlcSpend["payment"], terms: HtlcTerms, scheme: SighashScheme): boolean {
   const index = tx.inputs.findIndex((i) => i.txid === payment.txid && i.vout === payment.vout);
   const pushes = pushesOf(tx.inputs[index]?.scriptSig ?? new Uint8Array(0));
   const [signature, redeem] = [pushes?.at(-3), redeemScript(terms)];
-  if (!signature || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem) || signature.at(-1) !== sighashByte(scheme)) return false;
-  const digest = inputDigest(tx, index, redeem, payment.value, scheme);
+  const hashType = signature?.at(-1);
+  if (!signature || hashType === undefined || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem)) return false;
   try {
+    const digest = inputDigest(tx, index, redeem, payment.value, scheme, hashType);
     return secp256k1.verify(signature.subarray(0, -1), digest, terms.refundKey, { prehash: false, lowS: false, format: "der" });
   } catch {
     return false;

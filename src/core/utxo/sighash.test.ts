@@ -112,6 +112,34 @@ test("test vector 3 of ZIP-243", () => {
   expect(verifies(scriptSig, digest, lastPush(scriptSig))).toBe(true);
 });
 
+test("a ZIP-243 digest of another hash type leaves out what that type does not cover, and nothing else", () => {
+  const { hex, script, amount, branchId } = chainTxs.zip243;
+  const one = parsed(hex, { kind: "sapling" });
+  const [input] = one.inputs;
+  const [output] = one.outputs;
+  if (!input || !output) throw new Error("empty");
+  const tx = { ...one, inputs: [input, { ...input, vout: input.vout + 1 }], outputs: [output, { ...output, value: output.value + 1n }] };
+  const changed = {
+    "another's outpoint": { ...tx, inputs: [input, { ...input, vout: input.vout + 2 }] },
+    "another's sequence": { ...tx, inputs: [input, { ...input, vout: input.vout + 1, sequence: 5 }] },
+    "the own output": { ...tx, outputs: [{ ...output, value: 7n }, ...tx.outputs.slice(1)] },
+    "another output": { ...tx, outputs: [output, { ...output, value: 7n }] },
+    "the own sequence": { ...tx, inputs: [{ ...input, sequence: 5 }, ...tx.inputs.slice(1)] },
+    "the lock time": { ...tx, lockTime: 5 },
+  };
+  const digest = (of: typeof tx, type: number): string => toHex(saplingDigest(of, 0, fromHex(script), BigInt(amount), branchId, type));
+  const covers = (type: number): string[] =>
+    Object.entries(changed).flatMap(([what, other]) => (digest(other, type) === digest(tx, type) ? [] : [what]));
+  const always = ["the own sequence", "the lock time"];
+  expect(covers(1)).toEqual(Object.keys(changed));
+  expect(covers(2)).toEqual(["another's outpoint", ...always]);
+  expect(covers(3)).toEqual(["another's outpoint", "the own output", ...always]);
+  expect(covers(0x81)).toEqual(["the own output", "another output", ...always]);
+  expect(covers(0x82)).toEqual(always);
+  expect(covers(0x83)).toEqual(["the own output", ...always]);
+  expect(new Set([1, 2, 3, 0x81, 0x82, 0x83].map((type) => digest(tx, type))).size).toBe(6);
+});
+
 test("a Bitcoin Cash transaction signed with fork id comes out byte for byte as it stands on the chain", () => {
   const { hex, secret, amount, script } = chainTxs.bitcoinCash;
   const signed = parsed(hex);

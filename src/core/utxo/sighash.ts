@@ -142,20 +142,27 @@ function sharedHashes(tx: Tx, hash: Hasher, made: WeakMap<Tx, SharedHashes>): Sh
 const bip143Hashes = new WeakMap<Tx, SharedHashes>();
 const saplingHashes = new WeakMap<Tx, SharedHashes>();
 
+/** What a signature of this type covers of them: the rest is zero (BIP-143, and ZIP-243 the same). */
+function coveredHashes(tx: Tx, index: number, hashType: number, hash: Hasher, made: WeakMap<Tx, SharedHashes>): SharedHashes {
+  const type = baseType(hashType);
+  const isAll = type !== SIGHASH_SINGLE && type !== SIGHASH_NONE;
+  const anyone = (hashType & SIGHASH_ANYONECANPAY) !== 0;
+  const shared = sharedHashes(tx, hash, made);
+  const single = type === SIGHASH_SINGLE ? tx.outputs[index] : undefined;
+  return {
+    prevouts: anyone ? ZERO32 : shared.prevouts,
+    sequence: anyone || !isAll ? ZERO32 : shared.sequence,
+    outputs: isAll ? shared.outputs : single ? outputsHash([single], hash) : ZERO32,
+  };
+}
+
 function bip143Digest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, hashType: number): Uint8Array {
   const input = inputAt(tx, index);
-  const type = baseType(hashType);
-  const anyone = (hashType & SIGHASH_ANYONECANPAY) !== 0;
-  const shared = sharedHashes(tx, hash256, bip143Hashes);
+  const { prevouts, sequence, outputs } = coveredHashes(tx, index, hashType, hash256, bip143Hashes);
   const w = new ByteWriter(512);
-  w.u32(versionWord(tx));
-  w.bytes(anyone ? ZERO32 : shared.prevouts);
-  w.bytes(anyone || type === SIGHASH_SINGLE || type === SIGHASH_NONE ? ZERO32 : shared.sequence);
+  w.u32(versionWord(tx)).bytes(prevouts).bytes(sequence);
   writeOutpoint(w, input);
-  w.varBytes(scriptCode).u64(amount).u32(input.sequence);
-  const single = tx.outputs[index];
-  if (type === SIGHASH_SINGLE) w.bytes(single ? outputsHash([single], hash256) : ZERO32);
-  else w.bytes(type === SIGHASH_NONE ? ZERO32 : shared.outputs);
+  w.varBytes(scriptCode).u64(amount).u32(input.sequence).bytes(outputs);
   return hash256(
     w
       .u32(tx.lockTime)
@@ -176,13 +183,20 @@ export function segwitV0Digest(tx: Tx, index: number, scriptCode: Uint8Array, am
 }
 
 /**
- * SIGHASH_ALL digest of the Bitcoin Cash family: BIP-143 with hash type 0x41 and the fork number in the upper 24 bits
+ * Digest of the Bitcoin Cash family: BIP-143 with 0x40 in the hash type and the fork number in the upper 24 bits
  * (the replay-protected sighash specification of the 2017 fork).
  *
  * @param forkNumber 0 for Bitcoin Cash; 79 for Bitcoin Gold
  */
-export function forkIdDigest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, forkNumber = 0): Uint8Array {
-  return bip143Digest(tx, index, scriptCode, amount, (SIGHASH_ALL | SIGHASH_FORKID | (forkNumber << 8)) >>> 0);
+export function forkIdDigest(
+  tx: Tx,
+  index: number,
+  scriptCode: Uint8Array,
+  amount: bigint,
+  forkNumber = 0,
+  hashType = SIGHASH_ALL,
+): Uint8Array {
+  return bip143Digest(tx, index, scriptCode, amount, (hashType | SIGHASH_FORKID | (forkNumber << 8)) >>> 0);
 }
 
 /** BLAKE2b personalisations of ZIP-243. */
@@ -193,23 +207,30 @@ const ascii = (text: string): Uint8Array => Uint8Array.from(text, (c) => c.charC
 const blake = (data: Uint8Array, personalization: Uint8Array): Uint8Array => blake2b(data, { dkLen: 32, personalization });
 
 /**
- * SIGHASH_ALL digest of a transparent v4 transaction (ZIP-243).
+ * Digest of a transparent v4 transaction (ZIP-243), all hash types.
  *
  * @param branchId consensus branch id of the network upgrade in force; 0x76b809bb on the Komodo family
  * @throws on a transaction with shielded parts: this node never signs one
  */
-export function saplingDigest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, branchId: number): Uint8Array {
+export function saplingDigest(
+  tx: Tx,
+  index: number,
+  scriptCode: Uint8Array,
+  amount: bigint,
+  branchId: number,
+  hashType = SIGHASH_ALL,
+): Uint8Array {
   const { sapling } = tx;
   if (sapling?.shieldedTail.length !== 3 || sapling.shieldedTail.some((b) => b !== 0)) {
     throw new RangeError("saplingDigest: not a transparent v4 transaction");
   }
   const input = inputAt(tx, index);
-  const shared = sharedHashes(tx, (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose])), saplingHashes);
+  const hash: Hasher = (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose]));
+  const { prevouts, sequence, outputs } = coveredHashes(tx, index, hashType, hash, saplingHashes);
   const w = new ByteWriter(512);
-  w.u32(versionWord(tx)).u32(sapling.versionGroupId);
-  w.bytes(shared.prevouts).bytes(shared.sequence).bytes(shared.outputs);
+  w.u32(versionWord(tx)).u32(sapling.versionGroupId).bytes(prevouts).bytes(sequence).bytes(outputs);
   w.bytes(ZERO32).bytes(ZERO32).bytes(ZERO32);
-  w.u32(tx.lockTime).u32(sapling.expiryHeight).i64(sapling.valueBalance).u32(SIGHASH_ALL);
+  w.u32(tx.lockTime).u32(sapling.expiryHeight).i64(sapling.valueBalance).u32(hashType);
   writeOutpoint(w, input);
   w.varBytes(scriptCode).u64(amount).u32(input.sequence);
   const branch = new ByteWriter(4).u32(branchId >>> 0).done();

@@ -21,15 +21,25 @@ export type SighashScheme =
 /** The output an input spends. `value` in base units. */
 export type SpentOutput = { readonly value: bigint; readonly script: Uint8Array };
 
-/** Digest to sign or verify for a non-witness input under the coin's scheme, SIGHASH_ALL. */
-export function inputDigest(tx: Tx, index: number, scriptCode: Uint8Array, value: bigint, scheme: SighashScheme): Uint8Array {
+/**
+ * Digest to sign or verify for a non-witness input under the coin's scheme.
+ * @param hashType the signature's last byte; what is signed here has the default
+ */
+export function inputDigest(
+  tx: Tx,
+  index: number,
+  scriptCode: Uint8Array,
+  value: bigint,
+  scheme: SighashScheme,
+  hashType = SIGHASH_ALL,
+): Uint8Array {
   switch (scheme.kind) {
     case "legacy":
-      return legacyDigest(tx, index, scriptCode, SIGHASH_ALL);
+      return legacyDigest(tx, index, scriptCode, hashType);
     case "forkid":
-      return forkIdDigest(tx, index, scriptCode, value, scheme.forkNumber);
+      return forkIdDigest(tx, index, scriptCode, value, scheme.forkNumber, hashType);
     case "sapling":
-      return saplingDigest(tx, index, scriptCode, value, scheme.branchId);
+      return saplingDigest(tx, index, scriptCode, value, scheme.branchId, hashType);
   }
 }
 
