@@ -1,3 +1,4 @@
+import { inOddForm } from "../../sim/world/oddForm.ts";
 import type { Contract } from "../../src/app/swap/swapCoin.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 import { feeOutputs } from "../../src/core/utxo/swapTx.ts";
@@ -242,6 +243,20 @@ export const EVIL_MAKERS: readonly Adversary[] = [
       stage.send("BBB", child);
       await stage.until(uuid, "tx_seen", "makerPaymentSpend");
       stage.world.chain("BBB").held.clear();
+    },
+  },
+  {
+    name: "a maker that mines its claim over the taker's refund, in a form that nobody relays",
+    tries: "has its claim taken for a refund, or its secret not found in it",
+    plays: "maker",
+    ends: ["success"],
+    loses: "nothing",
+    treated: "none",
+    async play(stage) {
+      const { uuid, contracts } = await untilTakerPaid(stage);
+      const claim = await stage.claimOf(uuid, contracts);
+      await stage.until(uuid, "tx_attempted", "takerPaymentRefund");
+      stage.mine("BBB", inOddForm(claim.tx));
     },
   },
   {

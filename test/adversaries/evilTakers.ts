@@ -1,3 +1,4 @@
+import { inOddForm } from "../../sim/world/oddForm.ts";
 import type { Contract } from "../../src/app/swap/swapCoin.ts";
 import type { ChainTx } from "../../src/chain/chainTx.ts";
 import { takerLock } from "../../src/core/swap/timelocks.ts";
@@ -74,6 +75,19 @@ const payAs = async (stage: Stage): Promise<{ uuid: string; contracts: Contracts
   const payment = stage.pay(uuid, contracts);
   return { uuid, contracts, payment };
 };
+
+/** Pays in time, in no block before the maker has given up. */
+async function payTooLate(stage: Stage): Promise<{ contracts: Contracts; payment: ChainTx }> {
+  const uuid = await stage.begin();
+  const contracts = await stage.untilMakerPaid(uuid);
+  const payment = stage.payment(contracts);
+  stage.world.chain("BBB").held.add(payment.txid);
+  stage.send("BBB", payment);
+  stage.announce(uuid, payment);
+  await stage.until(uuid, "refund_decided");
+  stage.world.chain("BBB").held.clear();
+  return { contracts, payment };
+}
 
 /** The taker's refund of its own payment. */
 function refundOf(stage: Stage, contracts: Contracts, payment: ChainTx, fee: bigint): ChainTx {
@@ -271,14 +285,20 @@ export const EVIL_TAKERS: readonly Adversary[] = [
     loses: "miner fees",
     treated: "late",
     async play(stage) {
-      const uuid = await stage.begin();
-      const contracts = await stage.untilMakerPaid(uuid);
-      const payment = stage.payment(contracts);
-      stage.world.chain("BBB").held.add(payment.txid);
-      stage.send("BBB", payment);
-      stage.announce(uuid, payment);
-      await stage.until(uuid, "refund_decided");
-      stage.world.chain("BBB").held.clear();
+      await payTooLate(stage);
+    },
+  },
+  {
+    name: "a taker that pays too late and mines its refund in the form of a claim",
+    tries: "has the maker take it for its own claim, and leave its payment where it is",
+    plays: "taker",
+    ends: ["refunded"],
+    loses: "miner fees",
+    treated: "late",
+    async play(stage) {
+      const { contracts, payment } = await payTooLate(stage);
+      await stage.world.advance(contracts.taker.lock + 300 - stage.nowSec);
+      stage.mine("BBB", inOddForm(refundOf(stage, contracts, payment, 90_000n).tx));
     },
   },
   {
