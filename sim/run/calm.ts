@@ -22,6 +22,8 @@ export function checkCalm(watch: Watch, lives: readonly FaultLife[], touched: Re
     if (!maker?.state.negotiated || !taker?.state.negotiated) continue;
     const own = troubles.filter(({ fault }) => touched.get(fault.id)?.has(swap.uuid));
     for (const side of [maker, taker]) checkFunded(watch, swap, side, own);
+    if (own.length === 1 && own[0]?.fault.kind === "new_coins")
+      checkSaid(watch, swap, own[0].fault.coin === maker.terms.makerCoin ? taker : maker);
     if (own.length > 0) continue;
     watch.checked("undisturbed");
     const ends = [maker, taker].map((s) => s.state.finished ?? "nothing");
@@ -34,6 +36,18 @@ export function checkCalm(watch: Watch, lives: readonly FaultLife[], touched: Re
       );
     }
   }
+}
+
+/** Whoever was to be paid with new coins, and was befallen by nothing else, says that this was wrong. */
+function checkSaid(watch: Watch, swap: SwapRecord, { node, state }: SwapSide): void {
+  watch.checked("named");
+  const why = state.abandoned ?? state.refund;
+  if (!why?.reason.includes("is made of new coins"))
+    watch.violate(
+      "named",
+      `${node} was paid with new coins, its status says ${state.finished ?? "nothing"}: ${why?.reason ?? "no reason"}`,
+      swap.uuid,
+    );
 }
 
 function checkFunded(watch: Watch, swap: SwapRecord, side: SwapSide, befell: readonly FaultLife[]): void {

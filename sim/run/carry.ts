@@ -7,6 +7,7 @@ import type { SimNode } from "../world/simNode.ts";
 import type { SimWorld } from "../world/simWorld.ts";
 import { onServer, onServerLine } from "./carryServers.ts";
 import type { Fault } from "./faults.ts";
+import { NewCoins } from "./newCoins.ts";
 import { Passing } from "./passing.ts";
 import { chainTickerOf } from "./simAccounts.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
@@ -42,6 +43,8 @@ export type FaultLife = {
   /** Virtual unix ms when it really began; null: it has not. */
   happenedMs: number | null;
   endedMs: number | null;
+  /** The one swap that it befalls; null: all that it concerns. */
+  swap: string | null;
 };
 
 export type CarryDeps = {
@@ -50,6 +53,8 @@ export type CarryDeps = {
   readonly coins: readonly string[];
   /** A fault takes hold. */
   readonly onHappened: (life: FaultLife) => void;
+  /** A counterparty has mined its payment, of new coins. */
+  readonly onMined: (txid: string) => void;
   readonly onRestored: (node: string, logs: Awaited<ReturnType<SimNode["restore"]>>) => void;
   readonly usualLine: () => void;
 };
@@ -57,6 +62,7 @@ export type CarryDeps = {
 /** Carries out the faults of a schedule on the world. Everything runs on timers of the virtual clock. */
 export class Carry {
   readonly lives: readonly FaultLife[];
+  readonly newCoins: NewCoins;
   readonly #deps: CarryDeps;
   readonly #backups = new Map<number, Backup>();
   /** Until when strangers pay to contracts, virtual unix ms by coin, and the swaps they paid to. */
@@ -70,7 +76,8 @@ export class Carry {
   constructor(deps: CarryDeps, faults: readonly Fault[]) {
     this.#deps = deps;
     this.#passing = new Passing(deps.world.clock);
-    this.lives = faults.map((fault) => ({ fault, happenedMs: null, endedMs: null }));
+    this.lives = faults.map((fault) => ({ fault, happenedMs: null, endedMs: null, swap: null }));
+    this.newCoins = new NewCoins(deps.world, (life) => this.#happened(life), deps.onMined);
   }
 
   /** Sets every fault on the clock; `startMs`: unix ms their times count from. */
@@ -132,6 +139,10 @@ export class Carry {
     const { fault } = life;
     if (fault.kind === "crash") {
       this.#arm(life, fault.n, fault.again);
+      return;
+    }
+    if (fault.kind === "new_coins") {
+      this.newCoins.begin(life, fault.forMs);
       return;
     }
     const forMs =

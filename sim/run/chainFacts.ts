@@ -15,6 +15,8 @@ export type ChainFacts = {
   depth(txid: string): number;
   /** Whether a payment is in its contract. */
   isLocked(txid: string): boolean;
+  /** Whether a payment is made of coins that its block has made: nobody may spend it for long. */
+  isNew(txid: string): boolean;
   /** Time that locks are compared with, unix seconds. */
   nowSec(): number;
   /** Time of a block; null: there is none. */
@@ -39,6 +41,7 @@ export function utxoFacts({ ticker, chain }: SimChain): ChainFacts {
       return entry ? state.tip.height - entry.height + 1 : 0;
     },
     isLocked: (txid) => state.coins.get(`${txid}:0`) !== undefined,
+    isNew: (txid) => state.coins.get(`${txid}:0`)?.coinbase === true,
     nowSec: () => state.tip.medianTime,
     timeSecAt: (height) => state.at(height)?.block.header.time ?? null,
     refundEarlySec(raw) {
@@ -86,6 +89,7 @@ export function accountFacts(chain: SimEvmChain): ChainFacts {
       const found = chain.find(txid);
       return found?.receipt?.succeeded === true && record(found.signed)?.state === "sent";
     },
+    isNew: () => false,
     nowSec: () => chain.tip.timeSec,
     timeSecAt: (height) => chain.at(height)?.timeSec ?? null,
     refundEarlySec(raw) {

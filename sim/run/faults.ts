@@ -25,6 +25,7 @@ export const FAULT_KINDS = [
   "disk_full",
   "backup",
   "litter",
+  "new_coins",
 ] as const;
 /** Of Electrum servers, where nodes have coins on them. */
 export const SERVER_FAULT_KINDS = ["server_down", "server_stalls", "server_lags", "server_lies"] as const;
@@ -92,6 +93,8 @@ export type FaultPlan = At &
     | ({ readonly kind: "server_lies"; readonly server: number; readonly how: (typeof SERVER_LIES)[number] } & OnChain & Lasts)
     /** Strangers pay dust, a unit too little and a unit too much to the contracts of swaps, before those are paid. */
     | ({ readonly kind: "litter" } & OnChain & Lasts)
+    /** The first to owe a payment of the coin meanwhile mines it, of new coins, and sends none. */
+    | ({ readonly kind: "new_coins" } & OnChain & Lasts)
   );
 
 export type Side = "inside" | "outside";
@@ -266,6 +269,8 @@ export function drawFault(rng: Rng, kind: (typeof FAULT_KINDS)[number], at: Draw
       return outside
         ? { atMs, node, kind, ageMs: pick(rng, [MINUTE_MS, 10 * MINUTE_MS, 40 * MINUTE_MS]), forMs: pick(rng, SHORT_MS) }
         : null;
+    case "new_coins":
+      return outside || coin.isAccount ? null : { atMs, coin: coin.ticker, kind, forMs: between(rng, 5, 30) * MINUTE_MS };
     case "litter":
       // Nobody can pay into a contract for somebody else there.
       return outside || coin.isAccount ? null : { atMs, coin: coin.ticker, kind, forMs: between(rng, 5, 30) * MINUTE_MS };

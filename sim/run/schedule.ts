@@ -26,6 +26,7 @@ const HOUR_MS = 3_600_000;
 /** Kinds with dice of their own, as often as one of the others: what they add leaves the other faults of a seed as they were. */
 const OWN_DICE: readonly (readonly [NodeFaultKind, number])[] = [
   ["litter", 0x11773],
+  ["new_coins", 0x2ec01],
   ["clock_set", 0xc10c5],
 ];
 /** Least and most a taker asks for, thousandths of a coin. */

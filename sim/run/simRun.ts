@@ -212,6 +212,7 @@ class Runner {
         miners,
         coins: this.#tickers,
         onHappened: (life) => this.#happened(life),
+        onMined: (txid) => watch.strangers.add(txid),
         onRestored: (node, logs) => watch.onRestored(node, logs),
         usualLine,
       },
@@ -222,6 +223,7 @@ class Runner {
     this.#catchUp = new CatchUp({ world, watch, coins: this.#tickers, lives: () => carry.lives });
     watch.onSwap = (swap) => this.#sideBegan(swap);
     watch.onNegotiated = (swap, side) => {
+      carry.newCoins.agreed(swap, side);
       for (const txid of carry.litter(swap, side)) watch.strangers.add(txid);
     };
     const startMs = world.clock.nowMs();
@@ -371,7 +373,7 @@ class Runner {
     const nowMs = this.world.clock.nowMs();
     for (const swap of this.watch.book.swaps.values()) {
       const over = Object.values(swap.sides).every((s) => s.finishedMs !== null && s.finishedMs < nowMs - REMEMBER_MS);
-      if (!over && concerns(fault, swap)) this.#touch(fault, swap);
+      if (!over && concerns(life, swap)) this.#touch(fault, swap);
     }
   }
 
@@ -391,8 +393,9 @@ class Runner {
   /** A swap that begins on a side while a fault lasts is befallen, too. */
   #sideBegan(swap: SwapRecord): void {
     const nowMs = this.world.clock.nowMs();
-    for (const { fault, happenedMs, endedMs } of this.#carry?.lives ?? []) {
-      if (happenedMs !== null && endedMs !== null && endedMs >= nowMs && concerns(fault, swap)) this.#touch(fault, swap);
+    for (const life of this.#carry?.lives ?? []) {
+      const { fault, happenedMs, endedMs } = life;
+      if (happenedMs !== null && endedMs !== null && endedMs >= nowMs && concerns(life, swap)) this.#touch(fault, swap);
     }
   }
 
@@ -433,7 +436,8 @@ class Runner {
 }
 
 /** Whether a fault can have anything to do with a swap. */
-function concerns(fault: FaultLife["fault"], { sides }: SwapRecord): boolean {
+function concerns({ fault, swap }: FaultLife, { sides, uuid }: SwapRecord): boolean {
+  if (swap !== null) return swap === uuid;
   const all = Object.values(sides);
   const isNode = !("node" in fault) || all.some((s) => s.node === fault.node);
   const isCoin =

@@ -69,7 +69,7 @@ export class Watch {
   onSwap: (swap: SwapRecord) => void = () => undefined;
   /** Called when a side has agreed on its contracts. */
   onNegotiated: (swap: SwapRecord, side: SwapSide) => void = () => undefined;
-  /** Payments of strangers to contracts: nothing of them is in anybody's books. */
+  /** Payments to contracts by strangers, and by whoever mines them: nothing of them is in anybody's books. */
   readonly strangers = new Set<string>();
   readonly #world: SimWorld;
   /** Outputs spent by transactions that left a node, by the swap. */
@@ -211,6 +211,8 @@ export class Watch {
       return;
     }
     if (!signed) {
+      // The other side's payment, seen in a block that is gone, is offered again.
+      if (this.strangers.has(this.facts(ticker).read(raw)?.txid ?? "")) return;
       this.violate("stored first", `${node} sends a transaction of ${ticker} that no disk has: ${raw.slice(0, 80)}…`);
       return;
     }
@@ -269,12 +271,13 @@ export class Watch {
     if (lateSec > 0 && !mayHaveLeft && !swap.isTimeWrong) early(`it is ${lateSec} s past its limit`);
   }
 
-  /** What is wrong with the other side's payment, by the chain itself; null: it stands as deep as agreed, unspent. */
+  /** What is wrong with the other side's payment, by the chain itself; null: it stands as deep as agreed, unspent, and may be spent. */
   #unfit(side: SwapSide, slot: "makerPayment" | "takerPayment"): string | null {
     const txid = side.state.facts[slot]?.txid ?? "";
     const { confs } = depthOf(side.state, slot);
     const depth = this.depth(side, slot, txid);
     if (depth < confs) return `the ${slot} has ${depth} of ${confs} confirmations`;
+    if (this.#factsOf(side, slot).isNew(txid)) return `the ${slot} is made of new coins`;
     const isThere = confs === 0 || this.#factsOf(side, slot).isLocked(txid);
     return isThere ? null : `the ${slot} is not there or spent`;
   }

@@ -44,6 +44,8 @@ const CALM = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --f
 const CALM_ACCOUNTS = "--seed 1 --makers 1 --takers 3 --coins 1 --accounts 2 --hours 0.1 --rate 40 --faults 0";
 /** Strangers pay to every contract. */
 const LITTER = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --faults 40 --kinds litter";
+/** Counterparties pay with coins that they mine for that. */
+const NEW_COINS = LITTER.replace("litter", "new_coins");
 /** More swaps at a time than outputs, and a slow disk between signing and sending. */
 const TIGHT = "--seed 1 --makers 1 --takers 6 --coins 2 --hours 0.2 --rate 60 --faults 0 --purse 4 --fsync 3s";
 /** More is asked for than there is, and what is spent does not come back. */
@@ -140,6 +142,22 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CONTRACTS,
     "if (depth < confs) return",
     "if (depth + 1 < confs) return",
+  ),
+  caught(
+    "in order",
+    NEW_COINS,
+    "what nobody may claim for a hundred blocks is paid against",
+    PAYMENT,
+    "if (output.coinbase) return",
+    'if (output.coinbase && s.terms.role === "maker") return',
+  ),
+  caught(
+    "secret",
+    NEW_COINS,
+    "the secret is shown for what nobody may claim for a hundred blocks",
+    PAYMENT,
+    "if (output.coinbase) return",
+    'if (output.coinbase && s.terms.role === "taker") return',
   ),
   caught(
     "in order",

@@ -66,7 +66,7 @@ test("what lies beyond the envelope is said to", () => {
   expect(new Set(faults.map((f) => f.envelope))).toEqual(new Set(["outside"]));
 });
 
-test.each(["litter", "clock_set"] as const)("%s has dice of its own: the other faults of a seed stay as they are", (own) => {
+test.each(["litter", "clock_set", "new_coins"] as const)("%s has dice of its own: the other faults of a seed stay as they are", (own) => {
   const { faults } = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5 });
   const others = FAULT_KINDS.filter((kind) => kind !== own);
   const without = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5, kinds: others }).faults;
