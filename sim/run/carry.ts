@@ -31,6 +31,7 @@ export type FaultyMiner = {
   drought(forMs: number): void;
   burst(blocks: number): void;
   setFloor?(perKb: bigint): void;
+  takesOddForms?: boolean;
 };
 /** What nodes of an account chain say to a transaction they do not want. */
 const REFUSED = { code: -32_000, message: "refused on request" } as const;
@@ -289,6 +290,11 @@ export class Carry {
       case "burst":
         miners.get(fault.coin)?.burst(fault.blocks);
         return 0;
+      case "odd_forms":
+        return this.#passing.set(`forms ${fault.coin}`, true, false, fault.forMs, (isOn) => {
+          const miner = miners.get(fault.coin);
+          if (miner) miner.takesOddForms = isOn;
+        });
       case "litter":
         this.#litter.set(fault.coin, Math.max(this.#litter.get(fault.coin) ?? 0, world.clock.nowMs() + fault.forMs));
         return fault.forMs;

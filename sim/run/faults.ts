@@ -26,6 +26,7 @@ export const FAULT_KINDS = [
   "backup",
   "litter",
   "new_coins",
+  "odd_forms",
 ] as const;
 /** Of Electrum servers, where nodes have coins on them. */
 export const SERVER_FAULT_KINDS = ["server_down", "server_stalls", "server_lags", "server_lies"] as const;
@@ -93,6 +94,8 @@ export type FaultPlan = At &
     | ({ readonly kind: "server_lies"; readonly server: number; readonly how: (typeof SERVER_LIES)[number] } & OnChain & Lasts)
     /** Strangers pay dust, a unit too little and a unit too much to the contracts of swaps, before those are paid. */
     | ({ readonly kind: "litter" } & OnChain & Lasts)
+    /** Miners take claims and refunds in forms that nobody relays, under other ids. */
+    | ({ readonly kind: "odd_forms" } & OnChain & Lasts)
     /** The first to owe a payment of the coin meanwhile mines it, of new coins, and sends none. */
     | ({ readonly kind: "new_coins" } & OnChain & Lasts)
   );
@@ -270,6 +273,7 @@ export function drawFault(rng: Rng, kind: (typeof FAULT_KINDS)[number], at: Draw
         ? { atMs, node, kind, ageMs: pick(rng, [MINUTE_MS, 10 * MINUTE_MS, 40 * MINUTE_MS]), forMs: pick(rng, SHORT_MS) }
         : null;
     case "new_coins":
+    case "odd_forms":
       return outside || coin.isAccount ? null : { atMs, coin: coin.ticker, kind, forMs: between(rng, 5, 30) * MINUTE_MS };
     case "litter":
       // Nobody can pay into a contract for somebody else there.

@@ -1,6 +1,7 @@
 import type { MempoolEntry } from "../../src/chain/mempoolGraph.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Rng } from "../../src/ports/rng.ts";
+import { inOddForm } from "../world/oddForm.ts";
 import type { SimChain } from "../world/simChain.ts";
 import { waitFor } from "./dice.ts";
 import { ENVELOPE } from "./envelope.ts";
@@ -18,10 +19,14 @@ export type MinerDeps = {
   readonly notarizedEverySec: number | null;
   /** After each block, reorganisations included. */
   readonly onBlock: () => void;
+  /** A claim or refund is in a block under another id. */
+  readonly onOddForm: (txid: string, other: string) => void;
 };
 
 /** Makes the blocks of one chain: at random times, none in a drought, nothing below the going rate in a fee spike. */
 export class Miner {
+  /** Writes claims and refunds as nobody relays them. */
+  takesOddForms = false;
   readonly #deps: MinerDeps;
   #lastBlockMs: number;
   #noneUntilMs = 0;
@@ -84,10 +89,25 @@ export class Miner {
   #mine(): void {
     const { sim, clock, onBlock } = this.#deps;
     this.#hold();
+    if (this.takesOddForms) this.#mineOddForms();
     const mined = sim.chain.mine(1);
     if (!mined.ok) throw new Error(`${sim.ticker}: ${mined.error.reason}`);
     this.#lastBlockMs = clock.nowMs();
     onBlock();
+  }
+
+  /** A block of its own, before the one of all else: what is built on the usual forms is lost. */
+  #mineOddForms(): void {
+    const { sim, onOddForm } = this.#deps;
+    const { chain } = sim;
+    const { graph } = chain.mempool;
+    const free = graph.entries().filter((e) => e.parents.size === 0 && !chain.held.has(e.chainTx.txid));
+    const both = free
+      .map(({ chainTx }) => ({ txid: chainTx.txid, odd: inOddForm(chainTx.tx) }))
+      .filter(({ txid, odd }) => txid !== odd.txid);
+    const odd = both.map((b) => b.odd);
+    if (odd.length === 0 || !chain.mineExactly(chain.faucetScript, odd).ok) return;
+    for (const b of both) onOddForm(b.txid, b.odd.txid);
   }
 
   /** Leaves out what pays too little, with the children that may pay for it counted in. */

@@ -27,6 +27,7 @@ const HOUR_MS = 3_600_000;
 const OWN_DICE: readonly (readonly [NodeFaultKind, number])[] = [
   ["litter", 0x11773],
   ["new_coins", 0x2ec01],
+  ["odd_forms", 0x0ddf0],
   ["clock_set", 0xc10c5],
 ];
 /** Least and most a taker asks for, thousandths of a coin. */

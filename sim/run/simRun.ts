@@ -192,6 +192,7 @@ class Runner {
           blockSec: entry.avg_blocktime,
           notarizedEverySec,
           onBlock: () => undefined,
+          onOddForm: (txid, other) => watch.book.isOther(txid, other),
         });
         return [entry.coin, miner] as const;
       }),

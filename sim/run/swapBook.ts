@@ -97,6 +97,14 @@ export class SwapBook {
     return this.#bySlot.get(`${uuid} ${slot}`) ?? [];
   }
 
+  /** A transaction is in a block under another id. */
+  isOther(txid: string, other: string): void {
+    const signed = this.byTxid.get(txid);
+    if (!signed || this.byTxid.has(other)) return;
+    this.byTxid.set(other, { ...signed, txid: other });
+    this.#bySlot.set(`${signed.uuid} ${signed.slot}`, [...this.signedFor(signed.uuid, signed.slot), other]);
+  }
+
   /** Whether the node that signed a transaction has it on its disk: one that was put back to a backup may not. */
   isRemembered(txid: string): boolean {
     const signed = this.byTxid.get(txid);

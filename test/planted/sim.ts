@@ -25,6 +25,7 @@ const caught = (rule: Rule, world: World, name: string, file: string, find: stri
 const SECRET = "src/core/keys/swapSecret.ts";
 const TIMELOCKS = "src/core/swap/timelocks.ts";
 const STATE = "src/core/swap/swapState.ts";
+const HTLC = "src/core/utxo/htlc.ts";
 const CONTRACTS = "src/app/swap/contracts.ts";
 const TASK = "src/app/swap/swapTask.ts";
 const RUNNER = "src/app/swap/swapRunner.ts";
@@ -46,6 +47,8 @@ const CALM_ACCOUNTS = "--seed 1 --makers 1 --takers 3 --coins 1 --accounts 2 --h
 const LITTER = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --faults 40 --kinds litter";
 /** Counterparties pay with coins that they mine for that. */
 const NEW_COINS = LITTER.replace("litter", "new_coins");
+/** Miners write claims and refunds as nobody relays them. */
+const ODD_FORMS = LITTER.replace("litter", "odd_forms");
 /** More swaps at a time than outputs, and a slow disk between signing and sending. */
 const TIGHT = "--seed 1 --makers 1 --takers 6 --coins 2 --hours 0.2 --rate 60 --faults 0 --purse 4 --fsync 3s";
 /** More is asked for than there is, and what is spent does not come back. */
@@ -158,6 +161,14 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     PAYMENT,
     "if (output.coinbase) return",
     'if (output.coinbase && s.terms.role === "taker") return',
+  ),
+  caught(
+    "funds",
+    ODD_FORMS,
+    "a claim is told from a refund by the places where wallets put things",
+    HTLC,
+    "const branch = pushes?.at(-2);",
+    "const branch = pushes?.[2];",
   ),
   caught(
     "in order",

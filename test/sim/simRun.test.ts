@@ -66,15 +66,18 @@ test("what lies beyond the envelope is said to", () => {
   expect(new Set(faults.map((f) => f.envelope))).toEqual(new Set(["outside"]));
 });
 
-test.each(["litter", "clock_set", "new_coins"] as const)("%s has dice of its own: the other faults of a seed stay as they are", (own) => {
-  const { faults } = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5 });
-  const others = FAULT_KINDS.filter((kind) => kind !== own);
-  const without = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5, kinds: others }).faults;
-  const plain = (all: readonly Fault[]): readonly object[] => all.map(({ id: _, ...rest }) => rest);
-  expect(plain(faults.filter((f) => f.kind !== own))).toEqual(plain(without));
-  expect(faults.filter((f) => f.kind === own).length).toBeGreaterThan(10);
-  expect(faults.map((f) => f.id)).toEqual(faults.map((_, i) => i));
-});
+test.each(["litter", "clock_set", "new_coins", "odd_forms"] as const)(
+  "%s has dice of its own: the other faults of a seed stay as they are",
+  (own) => {
+    const { faults } = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5 });
+    const others = FAULT_KINDS.filter((kind) => kind !== own);
+    const without = scheduleOf({ ...DEFAULTS, seed: 14, faults: 400, outside: 0.5, kinds: others }).faults;
+    const plain = (all: readonly Fault[]): readonly object[] => all.map(({ id: _, ...rest }) => rest);
+    expect(plain(faults.filter((f) => f.kind !== own))).toEqual(plain(without));
+    expect(faults.filter((f) => f.kind === own).length).toBeGreaterThan(10);
+    expect(faults.map((f) => f.id)).toEqual(faults.map((_, i) => i));
+  },
+);
 
 test("clocks are set by minutes to half a day, forward and back, for a while, and some processes die and come back with them", () => {
   const { faults } = scheduleOf({ ...DEFAULTS, seed: 16, faults: 100, hours: 10, outside: 1, kinds: ["clock_set"] });
