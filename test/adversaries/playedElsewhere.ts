@@ -59,6 +59,13 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     test: { file: "test/swap/badPeers.test.ts", name: "announced in other forms of nearly the size of a block's" },
   },
   {
+    name: "a taker that signs its refund as no wallet does",
+    tries: "has a maker whose claim reached nobody not see that the payment is back, and show its secret then",
+    loses: "nothing",
+    treated: "nothing is noted: it was the claim that did not come",
+    test: { file: "test/swap/outbox.test.ts", name: "nor does it where the taker has signed its refund in a way of its own" },
+  },
+  {
     name: "a taker that spends its fee elsewhere before the maker pays",
     tries: "has the maker pay without a dex fee",
     loses: "nothing: the maker does not pay",
