@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const LATE_MS = 9_900;
 const HEADERS = ["blockchain.block.header", "blockchain.block.headers"];
 
-test("where work decides, one server of three that gives the headers of its branch late delays a tenth of all looks, and is followed once it has more", async () => {
+test("where work decides, one server of three that gives the headers of its branch late delays a hundredth of all looks at most, and is followed once it has more", async () => {
   const w = await startElectrumChain(SEGWIT_COIN, 3);
   const rival = new EmbeddedChain({ params: w.chain.params, clock: w.clock, rng: seededRng(1) });
   const late = new ElectrumServer(new ChainDaemon(rival, w.clock), w.clock);
@@ -37,8 +37,8 @@ test("where work decides, one server of three that gives the headers of its bran
     await w.pass(10_000);
   }
   expect(chain.status().tip?.hash).toBe(w.blocks().at(-1)?.hash);
-  expect(waitedMs).toBeGreaterThan(LATE_MS);
-  expect(waitedMs).toBeLessThan((w.clock.nowMs() - beganMs) / 8);
+  expect(waitedMs).toBeGreaterThan(0);
+  expect(waitedMs).toBeLessThan((w.clock.nowMs() - beganMs) / 100);
   rival.mine(20);
   // A clock that is set back makes nobody rest for longer; by more than two hours it would make the blocks come from the future.
   w.skewMs = -1.5 * HOUR_MS;

@@ -2888,7 +2888,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/headerReader.ts`,
     "if (part.value.length < Math.min(count, LEAST)) short++;",
     "if (part.value.length < Math.min(count, 1)) short++;",
-    LATE_TEST,
+    `${AT}/headerReader.test.ts`,
   ),
   bug(
     "one server that leaves out much holds up a look with each header that would show it",

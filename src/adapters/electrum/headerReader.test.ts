@@ -86,3 +86,13 @@ test("what most say is at a height is there as soon as they have said it", async
   await clock.advance(100);
   expect(said).toMatchObject({ ok: true, value: { hash: HASH } });
 });
+
+test("who gives headers one by one is not asked on, for however many", async () => {
+  const ask = vi.fn(async (_method: string, [from]: readonly number[]) =>
+    ok([{ ...HEADER, hash: `${from}`, prevHash: `${(from ?? 0) - 1}` }]),
+  );
+  const server = { name: "server", ask } as unknown as RemoteServer;
+  const reader = new HeaderReader(RULES, new VirtualClock());
+  expect(await reader.run({ height: 900, hash: HASH, servers: [server] }, 1, 500, () => ({}))).toMatchObject({ ok: false });
+  expect(ask).toHaveBeenCalledTimes(2);
+});
