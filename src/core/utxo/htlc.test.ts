@@ -11,6 +11,7 @@ import { OP } from "./opcodes.ts";
 import { p2pkhScript } from "./outputScript.ts";
 import { pushBytes, pushesOf } from "./script.ts";
 import { inputDigest, withInput } from "./signInput.ts";
+import type { Tx } from "./tx.ts";
 import { parseTx, serializeTx, type TxFormat } from "./txCodec.ts";
 import { htlcLockTime, isAged, isRefundFinal } from "./txTemplate.ts";
 
@@ -140,6 +141,31 @@ test.each<[HtlcSpend["scheme"], number]>([
     expect([type, isSignedRefund(signed([...der, type]), spend.payment, TERMS, scheme)]).toEqual([type, true]);
     expect([type, isSignedRefund(signed([...der, type ^ 0x80]), spend.payment, TERMS, scheme)]).toEqual([type, false]);
   }
+});
+
+test.each([1, 2, 3, 0x81, 0x82, 0x83])("a refund to a shielded output is known by its signature, hash type %i", (type) => {
+  const scheme = { kind: "sapling", branchId: 0x76b809bb } as const;
+  const template = { version: 4, format: { kind: "sapling" } } as const;
+  const spend: HtlcSpend = { ...spendTo(TAKER), scheme, template };
+  const refund = buildHtlcRefund(spend, TAKER);
+  if (!refund.ok || !refund.value.sapling) throw new Error("not built");
+  const redeem = redeemScript(TERMS);
+  const shielded = (byte: string) => {
+    const sapling = {
+      ...refund.value.sapling,
+      valueBalance: -900_000n,
+      shieldedTail: fromHex(`0001${byte.repeat(948)}00${"44".repeat(64)}`),
+    };
+    return { ...refund.value, sapling, outputs: [] } as Tx;
+  };
+  const der = secp256k1.sign(inputDigest(shielded("22"), 0, redeem, spend.payment.value, scheme, type), TAKER.secret.reveal(), {
+    prehash: false,
+    format: "der",
+  });
+  const scriptSig = refundScriptSig(Uint8Array.from([...der, type]), redeem);
+  const asMined = (tx: Tx) => parsed(toHex(serializeTx(withInput(tx, 0, { scriptSig }))), template.format);
+  expect(isSignedRefund(asMined(shielded("22")), spend.payment, TERMS, scheme)).toBe(true);
+  expect(isSignedRefund(asMined(shielded("23")), spend.payment, TERMS, scheme)).toBe(false);
 });
 
 test("a spend that no digest is defined of is no signed refund", () => {

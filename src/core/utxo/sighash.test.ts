@@ -2,12 +2,12 @@ import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { Transaction } from "bitcoinjs-lib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chainTxs, kdfFacts } from "../../../test/vectors/utxo/utxoVectors.ts";
+import { chainTxs, kdfFacts, zip243Shielded } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { keyPairFromScalar } from "../keys/keyPair.ts";
 import { fromHex, toHex } from "../util/bytes.ts";
 import { pushesOf } from "./script.ts";
 import { forkIdDigest, legacyDigest, saplingDigest, segwitV0Digest } from "./sighash.ts";
-import { signInputs } from "./signInput.ts";
+import { signInputs, signScript } from "./signInput.ts";
 import { parseTx, serializeTx, type TxFormat } from "./txCodec.ts";
 
 function parsed(hex: string, format: TxFormat = { kind: "bitcoin" }) {
@@ -112,6 +112,78 @@ test("test vector 3 of ZIP-243", () => {
   expect(verifies(scriptSig, digest, lastPush(scriptSig))).toBe(true);
 });
 
+test.each(zip243Shielded)("test vectors of ZIP-243 with shielded parts, hash type $hashType", (vector) => {
+  const { hex, index, script, amount, branchId, hashType, sighash } = vector;
+  const tx = parsed(hex, { kind: "sapling" });
+  expect(toHex(saplingDigest(tx, index, fromHex(script), BigInt(amount), branchId, hashType))).toBe(sighash);
+});
+
+/** Test vector 3 of ZIP-243 with other shielded parts. */
+const shieldedTx = (tail: string) => parsed(chainTxs.zip243.hex.slice(0, -"000000".length) + tail, { kind: "sapling" });
+const SPEND = "11".repeat(320);
+const OUTPUT = "22".repeat(948);
+const JOIN_SPLIT = "33".repeat(1698);
+const KEY = "55".repeat(32);
+
+test("a ZIP-243 digest covers JoinSplits and their key: known from separate code that gives each of its ten test vectors", () => {
+  const { script, amount, branchId } = chainTxs.zip243;
+  const tx = shieldedTx(`000001${JOIN_SPLIT}${KEY}${"66".repeat(64)}`);
+  const digest = saplingDigest(tx, 0, fromHex(script), BigInt(amount), branchId);
+  expect(toHex(digest)).toBe("9e6a4c91cffb86aa57df58076a6570138192a3716562a1f12180e467b59a7ea8");
+});
+
+test.each([1, 2, 3, 0x81, 0x82, 0x83])("a ZIP-243 digest of hash type %i covers all shielded parts but their signatures", (hashType) => {
+  const digest = (spends: string, outputs: string, joinSplits: string): string => {
+    const tx = shieldedTx(`02${spends}02${outputs}02${joinSplits}${"44".repeat(64)}`);
+    return toHex(saplingDigest(tx, 0, fromHex("51"), 1n, chainTxs.zip243.branchId, hashType));
+  };
+  const [signature, otherSignature] = ["66".repeat(64), "67".repeat(64)];
+  const spends = `${SPEND}${signature}${SPEND}${signature}`;
+  const outputs = `${OUTPUT}${OUTPUT}`;
+  const joinSplits = `${JOIN_SPLIT}${JOIN_SPLIT}${KEY}${signature}`;
+  const known = digest(spends, outputs, joinSplits);
+  const other = (part: string): string => `${part.slice(0, -2)}99`;
+  for (const [s, o, j] of [
+    [`${other(SPEND)}${signature}${SPEND}${signature}`, outputs, joinSplits],
+    [`${SPEND}${signature}${other(SPEND)}${signature}`, outputs, joinSplits],
+    [spends, `${other(OUTPUT)}${OUTPUT}`, joinSplits],
+    [spends, `${OUTPUT}${other(OUTPUT)}`, joinSplits],
+    [spends, outputs, `${other(JOIN_SPLIT)}${JOIN_SPLIT}${KEY}${signature}`],
+    [spends, outputs, `${JOIN_SPLIT}${other(JOIN_SPLIT)}${KEY}${signature}`],
+    [spends, outputs, `${JOIN_SPLIT}${JOIN_SPLIT}${other(KEY)}${signature}`],
+  ] as const)
+    expect(digest(s, o, j)).not.toBe(known);
+  const resigned = digest(
+    `${SPEND}${otherSignature}${SPEND}${otherSignature}`,
+    outputs,
+    `${JOIN_SPLIT}${JOIN_SPLIT}${KEY}${otherSignature}`,
+  );
+  expect(resigned).toBe(known);
+});
+
+test("the shielded parts of a transaction are hashed once, however many of its inputs are looked at", () => {
+  const { sapling, ...tx } = shieldedTx(`0001${OUTPUT}00${"44".repeat(64)}`);
+  if (!sapling) throw new Error("not v4");
+  let read = 0;
+  const { shieldedTail, ...fields } = sapling;
+  const counted = {
+    ...fields,
+    get shieldedTail() {
+      read++;
+      return shieldedTail;
+    },
+  };
+  for (let i = 0; i < 3; i++) saplingDigest({ ...tx, sapling: counted }, 0, new Uint8Array(0), 1n, 1);
+  expect(read).toBe(1);
+});
+
+test("only a v4 transaction has a ZIP-243 digest: chains of this family take no other", () => {
+  const { sapling, ...v1 } = parsed(chainTxs.zip243.hex, { kind: "sapling" });
+  if (!sapling) throw new Error("not v4");
+  const v3 = { ...v1, version: 3, sapling: { ...sapling, versionGroupId: 0x03c48270, shieldedTail: new Uint8Array(1) } };
+  for (const tx of [v1, v3]) expect(() => saplingDigest(tx, 0, new Uint8Array(0), 1n, 1)).toThrow(RangeError);
+});
+
 test("a ZIP-243 digest of another hash type leaves out what that type does not cover, and nothing else", () => {
   const { hex, script, amount, branchId } = chainTxs.zip243;
   const one = parsed(hex, { kind: "sapling" });
@@ -155,5 +227,9 @@ test("a transaction with shielded parts is never signed", () => {
   const tx = parsed(chainTxs.zip243.hex, { kind: "sapling" });
   if (!tx.sapling) throw new Error("not v4");
   const shielded = { ...tx, sapling: { ...tx.sapling, shieldedTail: new Uint8Array(500) } };
-  expect(() => saplingDigest(shielded, 0, new Uint8Array(0), 1n, 1)).toThrow(RangeError);
+  const key = keyPairFromScalar(new Uint8Array(32).fill(1));
+  if (!key) throw new Error("bad key");
+  const sign = (of: typeof tx) => signScript(of, 0, { value: 1n, scriptCode: new Uint8Array(0) }, key, { kind: "sapling", branchId: 1 });
+  expect(sign(tx).length).toBeGreaterThan(0);
+  for (const other of [shielded, shieldedTx(`0001${OUTPUT}00${"44".repeat(64)}`)]) expect(() => sign(other)).toThrow(RangeError);
 });

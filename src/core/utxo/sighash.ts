@@ -1,10 +1,11 @@
 import { blake2b } from "@noble/hashes/blake2.js";
-import { fromHex, reversed } from "../util/bytes.ts";
+import { concatBytes, fromHex, reversed } from "../util/bytes.ts";
 import { ByteWriter, compactSizeLength } from "./byteWriter.ts";
 import { hash256 } from "./hash.ts";
 import { removeCodeSeparators } from "./script.ts";
-import type { Tx, TxInput, TxOutput } from "./tx.ts";
-import { versionWord, writeOutputs } from "./txCodec.ts";
+import { signedShieldedParts } from "./shieldedTail.ts";
+import type { SaplingFields, Tx, TxInput, TxOutput } from "./tx.ts";
+import { SAPLING_GROUP_ID, versionWord, writeOutputs } from "./txCodec.ts";
 
 export const SIGHASH_ALL = 1;
 const SIGHASH_NONE = 2;
@@ -200,17 +201,41 @@ export function forkIdDigest(
 }
 
 /** BLAKE2b personalisations of ZIP-243. */
-const SAPLING_PERSONAL = { prevouts: "ZcashPrevoutHash", sequence: "ZcashSequencHash", outputs: "ZcashOutputsHash" } as const;
+const SAPLING_PERSONAL = {
+  prevouts: "ZcashPrevoutHash",
+  sequence: "ZcashSequencHash",
+  outputs: "ZcashOutputsHash",
+  joinSplits: "ZcashJSplitsHash",
+  shieldedSpends: "ZcashSSpendsHash",
+  shieldedOutputs: "ZcashSOutputHash",
+} as const;
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (c) => c.charCodeAt(0));
 
 const blake = (data: Uint8Array, personalization: Uint8Array): Uint8Array => blake2b(data, { dkLen: 32, personalization });
 
+const saplingHash: Hasher = (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose]));
+
+const shieldedHashesOf = new WeakMap<SaplingFields, Uint8Array>();
+
+/** Of JoinSplits, shielded spends and shielded outputs, one after the other, zero where there are none; made once for a transaction. */
+function shieldedHashes(sapling: SaplingFields): Uint8Array {
+  let hashes = shieldedHashesOf.get(sapling);
+  if (hashes === undefined) {
+    const { joinSplits, spends, outputs } = signedShieldedParts(sapling.shieldedTail);
+    const hash: Hasher = (data, purpose) => (data.length > 0 ? saplingHash(data, purpose) : ZERO32);
+    hashes = concatBytes(hash(joinSplits, "joinSplits"), hash(spends, "shieldedSpends"), hash(outputs, "shieldedOutputs"));
+    shieldedHashesOf.set(sapling, hashes);
+  }
+  return hashes;
+}
+
 /**
- * Digest of a transparent v4 transaction (ZIP-243), all hash types.
+ * Digest of a v4 transaction (ZIP-243), all hash types; each covers all shielded parts. No other form has a digest here: chains of this family
+ * take none since Sapling, neither those without the overwintered bit (v1, v2) nor v3 (`ContextualCheckTransaction` of komodod and zcashd).
  *
  * @param branchId consensus branch id of the network upgrade in force; 0x76b809bb on the Komodo family
- * @throws on a transaction with shielded parts: this node never signs one
+ * @throws on a transaction of another form
  */
 export function saplingDigest(
   tx: Tx,
@@ -221,15 +246,12 @@ export function saplingDigest(
   hashType = SIGHASH_ALL,
 ): Uint8Array {
   const { sapling } = tx;
-  if (sapling?.shieldedTail.length !== 3 || sapling.shieldedTail.some((b) => b !== 0)) {
-    throw new RangeError("saplingDigest: not a transparent v4 transaction");
-  }
+  if (sapling?.versionGroupId !== SAPLING_GROUP_ID) throw new RangeError("saplingDigest: not a v4 transaction");
   const input = inputAt(tx, index);
-  const hash: Hasher = (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose]));
-  const { prevouts, sequence, outputs } = coveredHashes(tx, index, hashType, hash, saplingHashes);
+  const { prevouts, sequence, outputs } = coveredHashes(tx, index, hashType, saplingHash, saplingHashes);
   const w = new ByteWriter(512);
   w.u32(versionWord(tx)).u32(sapling.versionGroupId).bytes(prevouts).bytes(sequence).bytes(outputs);
-  w.bytes(ZERO32).bytes(ZERO32).bytes(ZERO32);
+  w.bytes(shieldedHashes(sapling));
   w.u32(tx.lockTime).u32(sapling.expiryHeight).i64(sapling.valueBalance).u32(hashType);
   writeOutpoint(w, input);
   w.varBytes(scriptCode).u64(amount).u32(input.sequence);

@@ -54,7 +54,10 @@ function signDigest(digest: Uint8Array, key: KeyPair, hashType: number): Uint8Ar
   return concatBytes(der, Uint8Array.of(hashType));
 }
 
-/** Signature for an input whose script code is given: a redeem script, or an output script. */
+/**
+ * Signature for an input whose script code is given: a redeem script, or an output script.
+ * @throws on a transaction with shielded parts: this node makes none
+ */
 export function signScript(
   tx: Tx,
   index: number,
@@ -62,6 +65,7 @@ export function signScript(
   key: KeyPair,
   scheme: SighashScheme,
 ): Uint8Array {
+  if (tx.sapling && tx.sapling.shieldedTail.length !== 3) throw new RangeError("signScript: a transaction with shielded parts");
   return signDigest(inputDigest(tx, index, spent.scriptCode, spent.value, scheme), key, sighashByte(scheme));
 }
 

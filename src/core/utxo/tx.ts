@@ -17,7 +17,7 @@ export type TxOutput = {
 
 /**
  * Overwinter/Sapling v4 fields (ZIP-202, ZIP-243). Shielded parts are kept as raw bytes: we never make them,
- * we only re-serialise what a daemon gave us.
+ * we only re-serialise what a daemon gave us, and read what signatures of others cover.
  */
 export type SaplingFields = {
   /** u32, 0x892f2085 for v4 */

@@ -74,3 +74,14 @@ export const chainTxs = load<{
   readonly bitcoinCash: Named & { readonly secret: string; readonly amount: string; readonly script: string };
   readonly zip243: Named & { readonly amount: string; readonly script: string; readonly branchId: number; readonly sighash: string };
 }>("chain-txs.json");
+
+export const zip243Shielded = load<
+  readonly (Hex & {
+    readonly index: number;
+    readonly hashType: number;
+    readonly amount: string;
+    readonly script: string;
+    readonly branchId: number;
+    readonly sighash: string;
+  })[]
+>("zip243-shielded.json");
