@@ -449,15 +449,22 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server that names blocks at other heights and gives their headers late keeps a coin from being enabled",
     `${AT}/keptBranches.ts`,
-    "QUICK_MS : 0, () => resolve(undefined));",
+    "QUICK_MS : 0, () => resolve(null));",
     "QUICK_MS : 0, () => undefined);",
     LATE_ANSWERS_TEST,
   ),
   bug(
     "a branch that was read long is followed from where it does not part from the chain any more",
     `${AT}/keptBranches.ts`,
-    "before !== undefined && plan?.chain != null && !this.#parts(plan)",
+    "before !== undefined && read.plan?.chain != null && !this.#parts(read.plan)",
     "false",
+    `${AT}/keptBranches.test.ts`,
+  ),
+  bug(
+    "a branch is left alone for as long as nobody looked at what was read of it",
+    `${AT}/keptBranches.ts`,
+    "const tookMs = untilMs - sinceMs;",
+    "const tookMs = this.#deps.clock.nowMs() - sinceMs;",
     `${AT}/keptBranches.test.ts`,
   ),
   bug(
@@ -1023,8 +1030,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a branch that is longer than what is read at a look is begun anew at each",
     `${AT}/headerFollower.ts`,
-    "this.#branches.looked(server, chain === null ? null : other, sinceMs)",
-    "this.#branches.looked(server, null, sinceMs)",
+    "this.#branches.looked(server, chain === null ? { ...read, plan: null } : read)",
+    "this.#branches.looked(server, { ...read, plan: null })",
     LONG_TEST,
   ),
   bug(

@@ -182,13 +182,13 @@ export class HeaderFollower {
       const agreed = { height: tip.height, hash: tip.header.hash, servers: [server] };
       const read = await this.#branches.read(server, () => this.#branchOf(server, agreed, servers));
       if (read === null) continue;
-      const { plan: other, sinceMs } = read;
+      const { plan: other } = read;
       const chain = other?.chain ?? null;
       // What was read of it so far may be enough: its work is there, however much more follows.
       if (other !== null && chain !== null && chain.anchor === followed.anchor && beats(chain.checked, followed.checked)) {
         best = other;
         this.#branches.forget(server);
-      } else this.#branches.looked(server, chain === null ? null : other, sinceMs);
+      } else this.#branches.looked(server, chain === null ? { ...read, plan: null } : read);
     }
     return best;
   }

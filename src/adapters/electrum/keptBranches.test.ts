@@ -4,7 +4,7 @@ import type { Clock } from "../../ports/clock.ts";
 import { VirtualClock } from "../virtualClock/virtualClock.ts";
 import type { Anchored } from "./checkedHeaders.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
-import { KeptBranches, type KeptBranchesDeps } from "./keptBranches.ts";
+import { type BranchRead, KeptBranches, type KeptBranchesDeps } from "./keptBranches.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 const HOUR_MS = 3_600_000;
@@ -16,6 +16,8 @@ const plan = (length: number): HeaderPlan => ({
   target: 10_000,
   chain: null,
 });
+
+const quickly = (read: HeaderPlan): BranchRead => ({ plan: read, sinceMs: HOUR_MS, untilMs: HOUR_MS });
 
 function begin(): { readonly branches: KeptBranches; readonly at: (ms: number) => void } {
   let nowMs = HOUR_MS;
@@ -31,12 +33,12 @@ function begin(): { readonly branches: KeptBranches; readonly at: (ms: number) =
 test("eight branches are kept, those looked at last, of two thousand headers at most, for an hour", () => {
   const { branches, at } = begin();
   const servers = Array.from({ length: 9 }, server);
-  for (const one of servers) branches.looked(one, plan(2_000), HOUR_MS);
+  for (const one of servers) branches.looked(one, quickly(plan(2_000)));
   expect(servers.map((one) => branches.of(one) !== null)).toEqual([false, ...Array(8).fill(true)]);
   const [, one = server()] = servers;
-  branches.looked(one, plan(2_001), HOUR_MS);
+  branches.looked(one, quickly(plan(2_001)));
   expect(branches.of(one)).toBeNull();
-  branches.looked(one, plan(3), HOUR_MS);
+  branches.looked(one, quickly(plan(3)));
   for (const [ms, isKept] of [
     [HOUR_MS, true],
     [HOUR_MS + 1, false],
@@ -76,6 +78,27 @@ test.each([
   expect([await read(), await read()]).toEqual([null, null]);
   end(branch);
   if (!stands) hashes.set(2, "theirs");
-  expect(await read()).toEqual({ plan: stands ? branch : null, sinceMs });
+  expect(await read()).toEqual({ plan: stands ? branch : null, sinceMs, untilMs: sinceMs + 4_000 });
   expect(begun).toBe(1);
+});
+
+test("a branch that took three seconds is left alone for thirty, also where it is an hour until somebody looks at what was read of it", async () => {
+  const clock = new VirtualClock();
+  const branches = new KeptBranches({ clock } as unknown as KeptBranchesDeps);
+  const one = server();
+  const look = async (): Promise<boolean> => {
+    const reading = branches.read(one, () => new Promise((resolve) => void clock.after(3_000, () => resolve(null))));
+    await clock.advance(2_000);
+    const read = await reading;
+    if (read !== null) branches.looked(one, read);
+    return read !== null;
+  };
+  expect(await look()).toBe(false);
+  await clock.advance(HOUR_MS);
+  expect([await look(), branches.rests(one)]).toEqual([true, false]);
+  expect(await look()).toBe(false);
+  await clock.advance(3_000);
+  expect([await look(), branches.rests(one)]).toEqual([true, true]);
+  await clock.advance(30_000);
+  expect(branches.rests(one)).toBe(false);
 });

@@ -18,8 +18,8 @@ const KEPT_MS = 3_600_000;
 export type KeptBranchesDeps = { readonly index: ChainIndex; readonly reader: HeaderReader; readonly clock: Clock };
 /** A branch that its server has and that parts from our chain at `fork`. */
 type Standing = HeaderPlan & { readonly fork: number; readonly chain: Anchored };
-/** What is being read of a branch, since `sinceMs`. */
-type Reading = { readonly sinceMs: number; readonly plan: Promise<HeaderPlan | null> };
+/** What was read of a branch, from when to when, unix ms; null: its server gave nothing. */
+export type BranchRead = { readonly plan: HeaderPlan | null; readonly sinceMs: number; readonly untilMs: number };
 type Kept = { readonly plan: HeaderPlan; readonly atMs: number };
 
 /**
@@ -31,7 +31,7 @@ export class KeptBranches {
   /** By server, oldest look first. */
   readonly #kept = new Map<RemoteServer, Kept>();
   readonly #restUntilMs = new WeakMap<RemoteServer, number>();
-  readonly #reading = new WeakMap<RemoteServer, Reading>();
+  readonly #reading = new WeakMap<RemoteServer, Promise<BranchRead>>();
 
   constructor(deps: KeptBranchesDeps) {
     this.#deps = deps;
@@ -63,33 +63,39 @@ export class KeptBranches {
   }
 
   /**
-   * What is read of a server's branch, and since when, unix ms. What takes long goes on, and is there at a later look, if it still parts from our chain where
+   * What is read of a server's branch. What takes long goes on, and is there at a later look, if it still parts from our chain where
    * it did: one that answers late must not hold up each look. Null: not yet.
    */
-  async read(server: RemoteServer, begin: () => Promise<HeaderPlan | null>): Promise<{ plan: HeaderPlan | null; sinceMs: number } | null> {
+  async read(server: RemoteServer, begin: () => Promise<HeaderPlan | null>): Promise<BranchRead | null> {
     const { clock } = this.#deps;
     const before = this.#reading.get(server);
-    const reading = before ?? { sinceMs: clock.nowMs(), plan: begin() };
+    const reading = before ?? this.#timed(begin);
     this.#reading.set(server, reading);
-    const plan = await new Promise<HeaderPlan | null | undefined>((resolve, reject) => {
+    const read = await new Promise<BranchRead | null>((resolve, reject) => {
       // One that is being read already has been waited for.
-      const stop = clock.after(before === undefined ? QUICK_MS : 0, () => resolve(undefined));
-      reading.plan.then(resolve, reject).finally(stop);
+      const stop = clock.after(before === undefined ? QUICK_MS : 0, () => resolve(null));
+      reading.then(resolve, reject).finally(stop);
     });
-    if (plan === undefined) return null;
+    if (read === null) return null;
     this.#reading.delete(server);
-    const isStale = before !== undefined && plan?.chain != null && !this.#parts(plan);
-    return { plan: isStale ? null : plan, sinceMs: reading.sinceMs };
+    const isStale = before !== undefined && read.plan?.chain != null && !this.#parts(read.plan);
+    return isStale ? { ...read, plan: null } : read;
   }
 
-  /** A look at a server's branch is over. `plan`: what is to be read on; null: nothing. `sinceMs`: when it began. */
-  looked(server: RemoteServer, plan: HeaderPlan | null, sinceMs: number): void {
-    const nowMs = this.#deps.clock.nowMs();
+  async #timed(begin: () => Promise<HeaderPlan | null>): Promise<BranchRead> {
+    const { clock } = this.#deps;
+    const sinceMs = clock.nowMs();
+    const plan = await begin();
+    return { plan, sinceMs, untilMs: clock.nowMs() };
+  }
+
+  /** A look at a server's branch is over. `plan`: what is to be read on; null: nothing. The look after it may be hours later. */
+  looked(server: RemoteServer, { plan, sinceMs, untilMs }: BranchRead): void {
     this.forget(server);
-    if (plan !== null && plan.headers.length <= MAX_HEADERS) this.#kept.set(server, { plan, atMs: nowMs });
+    if (plan !== null && plan.headers.length <= MAX_HEADERS) this.#kept.set(server, { plan, atMs: this.#deps.clock.nowMs() });
     dropOldest(this.#kept, MAX_BRANCHES);
-    const tookMs = nowMs - sinceMs;
-    if (tookMs > QUICK_MS) this.#restUntilMs.set(server, nowMs + Math.min(MAX_REST_MS, REST_FACTOR * tookMs));
+    const tookMs = untilMs - sinceMs;
+    if (tookMs > QUICK_MS) this.#restUntilMs.set(server, untilMs + Math.min(MAX_REST_MS, REST_FACTOR * tookMs));
   }
 
   forget(server: RemoteServer): void {
