@@ -167,3 +167,65 @@ test("nor does one that tells late which blocks there were long ago, of a script
   w.mine(110);
   expect(await coveredIn(w, [["blockchain.block.header"]])).toBeLessThan(FIRST_BALANCE_MS / 2);
 });
+
+/** A history that is no more what others tell of it. */
+const withHistory = (line: string, change: (lines: unknown[]) => unknown[]): string => {
+  const answer = JSON.parse(line) as { result: unknown[] };
+  return JSON.stringify({ ...answer, result: change(answer.result) });
+};
+
+const PROOFS = ["blockchain.transaction.get", "blockchain.transaction.get_merkle", "blockchain.block.header"];
+
+test("nor do two that name each what all others deny, and give its bytes and its proof late", async () => {
+  const others: string[] = [];
+  const w: ElectrumWorld = await startElectrumChain(SEGWIT_COIN, 5, (line, server, call) => {
+    if (server > 1) return line;
+    if (call.includes(`"${STATUS}"`)) return madeUp(line);
+    if (!call.includes('"blockchain.scripthash.get_history"')) return line;
+    return withHistory(line, (lines) => [...lines, { tx_hash: others[server], height: w.chain.state.tip.height - 1 }]);
+  });
+  w.pay(SCRIPT, 100_000n);
+  w.mine();
+  for (const paid of [2, 3]) others.push(w.pay(scriptNumber(paid), 50_000n));
+  w.mine();
+  expect(await coveredIn(w, [PROOFS, PROOFS])).toBeLessThan(FIRST_BALANCE_MS);
+});
+
+/** One of three, which proves late what the others leave out. */
+async function lateWitness(methods: readonly string[], delayMs: number) {
+  const w = await startElectrumChain(SEGWIT_COIN, 3, (line, server, call) => {
+    if (server === 0) return line;
+    if (call.includes(`"${STATUS}"`)) return line.replace(/"result":"[0-9a-f]+"/, '"result":null');
+    return call.includes('"blockchain.scripthash.get_history"') ? withHistory(line, () => []) : line;
+  });
+  cleanup.push(() => w.close());
+  w.pay(SCRIPT, 100_000n);
+  w.mine();
+  for (const method of methods) w.servers[0]?.faults.add({ kind: "slow", methods: [method], delayMs });
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"));
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  return { w, chain };
+}
+
+test("what one of three proves late, and the others deny, counts at a later look", async () => {
+  const { w, chain } = await lateWitness(["blockchain.transaction.get", "blockchain.transaction.get_merkle"], 3_000);
+  expect(chain.outputs(SCRIPT)).toEqual([]);
+  await w.pass(20_000);
+  expect(chain.outputs(SCRIPT).map(({ block }) => block?.hash)).toEqual([w.blocks().at(-1)?.hash]);
+});
+
+test("but not for a block that has left the chain since", async () => {
+  const { w, chain } = await lateWitness(["blockchain.transaction.get_merkle"], LATE_MS);
+  // Its proof is on the way, and nobody looks before it is there.
+  await w.pass(9_000);
+  w.reorg(1, 2);
+  const hashes = new Set<string | undefined>();
+  for (let i = 0; i < 60; i++) {
+    await w.pass(1_000);
+    if (i === 30) w.mine();
+    for (const { block } of chain.outputs(SCRIPT)) hashes.add(block?.hash);
+  }
+  expect([...hashes].filter((hash) => w.blocks().every((block) => block.hash !== hash))).toEqual([]);
+  expect(hashes.size).toBe(1);
+});

@@ -43,8 +43,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one transaction that all servers are lost over makes every look fail",
     `${AT}/historyWork.ts`,
-    "witnesses() < knownBy(claim).length && !prover.isTooMuch(claim.txid);",
-    "witnesses() < knownBy(claim).length;",
+    "< knownBy(claim).length && !prover.isTooMuch(claim.txid);",
+    "< knownBy(claim).length;",
     WAITS_TEST,
   ),
   bug(
@@ -459,6 +459,48 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "before !== undefined && read.plan?.chain != null && !this.#parts(read.plan)",
     "false",
     `${AT}/keptBranches.test.ts`,
+  ),
+  bug(
+    "a look waits for the proof of what most deny",
+    `${AT}/historyWork.ts`,
+    "if (!isContested(job, servers.length)) return find();",
+    "if (servers.length > 0) return find();",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "what is proven late counts in a block that has left the chain",
+    `${AT}/historyWork.ts`,
+    "this.#isHeard(job, servers) : this.#stands(answer.block, plan)",
+    "this.#isHeard(job, servers) : true",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "what is proven late is never taken",
+    `${AT}/historyWork.ts`,
+    'return holds ? answer : "late";',
+    'return holds ? "late" : answer;',
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
+    "who answers late is asked for more and more beside the looks",
+    `${AT}/askedBeside.ts`,
+    "this.#lateOf(server) >= MAX_LATE",
+    "this.#lateOf(server) >= 1e9",
+    `${AT}/askedBeside.test.ts`,
+  ),
+  bug(
+    "what came late and nobody takes is kept for ever",
+    `${AT}/askedBeside.ts`,
+    "isLate && Math.abs(nowMs - sinceMs) > KEPT_MS",
+    "isLate && Math.abs(nowMs - sinceMs) > 1e12",
+    `${AT}/askedBeside.test.ts`,
+  ),
+  bug(
+    "what failed beside the looks fails at each of them",
+    `${AT}/askedBeside.ts`,
+    "      this.#asked.delete(what);\n      throw cause;",
+    "      throw cause;",
+    `${AT}/askedBeside.test.ts`,
   ),
   bug(
     "a branch is left alone for as long as nobody looked at what was read of it",
@@ -3012,8 +3054,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "the last of three servers is believed alone once the others are gone in the middle of a look",
     `${AT}/historyWork.ts`,
-    "const present = (): number => Math.max(minConnected(), ",
-    "const present = (): number => Math.max(1, ",
+    "return Math.max(this.#deps.minConnected(), connectedOf(servers));",
+    "return Math.max(1, connectedOf(servers));",
     SERVERS_TEST,
   ),
   bug(

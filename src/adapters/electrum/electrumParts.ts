@@ -2,6 +2,7 @@ import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { servedFees } from "../../core/coin/servedFees.ts";
 import type { ChainDelta, ChainSnapshot } from "../../ports/chainStore.ts";
+import { AskedBeside } from "./askedBeside.ts";
 import { BlockHeights } from "./blockHeights.ts";
 import { ChosenServers } from "./chosenServers.ts";
 import type { ElectrumDeps } from "./electrumDeps.ts";
@@ -158,6 +159,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
       follower,
       reader,
       prover,
+      beside: new AskedBeside(clock),
       bytesPerWrite: credit.ownBytes / PIECES_HELD,
       mayTake: (txid) => missing.mayTake(txid, clock.nowMs()),
       minConnected: () => pool.minConnected,

@@ -14,15 +14,15 @@ type Found = { readonly tx: RawTx; readonly block: BlockRef | null; readonly isO
 /**
  * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
  * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: one of those who name it went away before it was given, proven or heard of.
- * One that they are lost over again and again counts as not given.
+ * One that they are lost over again and again counts as not given. `late`: most deny it, and who names it has not answered yet.
  */
-export type Finding = Found | "unproven" | "unheard" | "ungiven" | "lost";
+export type Finding = Found | "unproven" | "unheard" | "ungiven" | "lost" | "late";
 /** What is to be found out, and for which scripts. */
 export type Job = { readonly claim: Claim; readonly scripts: readonly Tracked[] };
 
 export const isFound = (finding: Finding): finding is Found => typeof finding === "object";
 
-const isUngiven = (finding: Finding | undefined): boolean => finding === "ungiven" || finding === "lost";
+const isUngiven = (finding: Finding | undefined): boolean => finding === "ungiven" || finding === "lost" || finding === "late";
 
 export function mark(jobs: readonly Job[], findings: readonly Finding[], servers: number, laterMs: number): void {
   for (const [i, job] of jobs.entries()) {
@@ -37,7 +37,7 @@ export function mark(jobs: readonly Job[], findings: readonly Finding[], servers
       tracked.done.delete(claim.txid);
       if (claim.blocks.size === 0 && !isUngiven(finding)) continue;
       // What nobody proves now is asked for again at the next look, whatever is new by then; what most deny, and what nobody gives, some time later.
-      if (finding === "ungiven" || isContested(job, servers)) tracked.laterMs = laterMs;
+      if (finding === "ungiven" || finding === "late" || isContested(job, servers)) tracked.laterMs = laterMs;
       else tracked.changed = true;
     }
   }

@@ -8,6 +8,7 @@ import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainDelta, ChainStore, StoredTx } from "../../ports/chainStore.ts";
 import { AskAgain } from "./askAgain.ts";
+import type { AskedBeside } from "./askedBeside.ts";
 import { aheadOf, type Claim, claimsOf, knownBy, merge, namingOf } from "./claims.ts";
 import type { Look } from "./fault.ts";
 import type { HeaderFollower } from "./headerFollower.ts";
@@ -56,6 +57,7 @@ export type HistoryWorkDeps = {
   readonly follower: HeaderFollower;
   readonly reader: HeaderReader;
   readonly prover: TxProver;
+  readonly beside: AskedBeside<Finding>;
   /**
    * Bytes of transactions after which no more are begun with before what they say is written: whoever likes can pay a script with large
    * ones. As many again are on the way then, and each byte is two on the way.
@@ -146,7 +148,7 @@ export class HistoryWork {
       const isOver = (): boolean => bytes >= bytesPerWrite || (begun > 0 && isLate());
       for (let job = jobs[begun]; job !== undefined && !isOver(); job = jobs[begun]) {
         const at = begun++;
-        const finding = await this.#find(job, plan, servers, jobs.length < SHARED_FROM ? 0 : at);
+        const finding = await this.#findSoon(job, plan, servers, jobs.length < SHARED_FROM ? 0 : at);
         findings[at] = finding;
         if (isFound(finding)) bytes += finding.tx.raw.length;
       }
@@ -159,7 +161,7 @@ export class HistoryWork {
     if (this.#ungiven.size >= MAX_UNGIVEN) this.#ungiven.clear();
     for (const [i, { claim }] of jobs.entries()) {
       if (findings[i] === "ungiven") this.#ungiven.add(claim.txid);
-      else if (findings[i] !== "lost") this.#ungiven.delete(claim.txid);
+      else if (findings[i] !== "lost" && findings[i] !== "late") this.#ungiven.delete(claim.txid);
     }
   }
 
@@ -224,16 +226,39 @@ export class HistoryWork {
     return asked.ok ? asked.value : null;
   }
 
+  /** What most deny holds up nobody: those few who say it may answer late. */
+  async #findSoon(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
+    const find = (): Promise<Finding> => this.#find(job, plan, servers, turn);
+    if (!isContested(job, servers.length)) return find();
+    const { claim } = job;
+    const taken = await this.#deps.beside.take(claim.txid, knownBy(claim), find);
+    if (taken === null) return "late";
+    const { answer, wasLate } = taken;
+    if (!wasLate || !isFound(answer)) return answer;
+    // Blocks may have left the chain since, and servers may tell something else.
+    const holds = answer.block === null ? this.#isHeard(job, servers) : this.#stands(answer.block, plan);
+    return holds ? answer : "late";
+  }
+
+  /** Whether enough tell of a transaction to believe it without a proof. */
+  #isHeard(job: Job, servers: readonly RemoteServer[]): boolean {
+    const { claim } = job;
+    const isEnough = connectedOf(knownBy(claim)) >= witnessesOf(this.#present(servers));
+    return isEnough && (!isContested(job, servers.length) || this.#deps.mayTake(claim.txid));
+  }
+
+  /** Of those that go away meanwhile the last must not be believed alone. */
+  #present(servers: readonly RemoteServer[]): number {
+    return Math.max(this.#deps.minConnected(), connectedOf(servers));
+  }
+
   /** @param turn who of those that can be asked is asked first */
   async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
-    const { index, store, prover, mayTake, minConnected, nowMs } = this.#deps;
+    const { index, store, prover, nowMs } = this.#deps;
     const { claim } = job;
-    const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
-    // Of those that go away meanwhile the last must not be believed alone.
-    const present = (): number => Math.max(minConnected(), servers.filter((s) => s.state === "connected").length);
     const isDenied = (): boolean => isContested(job, servers.length);
-    const isHeard = (): boolean => witnesses() >= witnessesOf(present()) && (!isDenied() || mayTake(claim.txid));
-    const isAway = (): boolean => witnesses() < knownBy(claim).length && !prover.isTooMuch(claim.txid);
+    const isHeard = (): boolean => this.#isHeard(job, servers);
+    const isAway = (): boolean => connectedOf(knownBy(claim)) < knownBy(claim).length && !prover.isTooMuch(claim.txid);
     const unheard = (): Finding => (isAway() ? "lost" : "unheard");
     const known = index.txEntry(claim.txid);
     // One of two can name thousands, and each is open at each look.
@@ -266,7 +291,7 @@ export class HistoryWork {
     }
     const insisting = new Set([...claim.blocks.values()].flat().filter((s) => s.state === "connected")).size;
     // What nobody can prove, as whoever paid it had it, must not make every look fail.
-    if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
+    if (!isUnclear && insisting >= majorityOf(this.#present(servers))) return "unproven";
     // Whoever says that it is in a block that it does not show must not be believed sooner than who says that it is in none.
     return own !== null || isHeard() ? { tx, block: null, ...(isOpen ? { isOpen } : {}) } : unheard();
   }
@@ -321,6 +346,8 @@ export class HistoryWork {
     return Math.min(this.#deps.index.windowBottom, ...blocks.keys());
   }
 }
+
+const connectedOf = (servers: readonly RemoteServer[]): number => servers.filter((s) => s.state === "connected").length;
 
 /** What was found before stands first: a block is the last word on a transaction. */
 const joined = (delta: ChainDelta, { txs, outputs, spends }: Facts): ChainDelta => ({
