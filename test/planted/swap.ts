@@ -1241,10 +1241,12 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a spend that no digest is defined of stops the watch of its swap",
-    "src/core/utxo/htlcSpend.ts",
-    "  try {\n    const digest = inputDigest(tx, index, redeem, payment.value, scheme, hashType);\n",
-    "  const digest = inputDigest(tx, index, redeem, payment.value, scheme, hashType);\n  try {\n",
+    "src/core/utxo/signInput.ts",
+    "  } catch {\n    return false;\n  }\n",
+    "  } catch (cause) {\n    throw cause;\n  }\n",
     "src/core/utxo/htlc.test.ts",
+    "src/core/utxo/signInput.test.ts",
+    "src/core/utxo/swapTx.test.ts",
   ),
   bug(
     "a refund that the other side signs early, for a block that servers make up, keeps a claim at home",
@@ -1420,8 +1422,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "whatever stands where a signature does makes a refund",
     "src/core/utxo/htlcSpend.ts",
-    "return secp256k1.verify(",
-    "return true || secp256k1.verify(",
+    "return isSignature(",
+    "return true || isSignature(",
     "src/core/utxo/htlc.test.ts",
     INVENTED,
   ),

@@ -1,4 +1,3 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import type { KeyPair } from "../keys/keyPair.ts";
 import { equalBytes } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
@@ -6,7 +5,7 @@ import type { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
 import { claimScriptSig, type HtlcTerms, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
 import { pushesOf } from "./script.ts";
-import { inputDigest, type SighashScheme, signScript, withInput } from "./signInput.ts";
+import { inputDigest, isSignature, type SighashScheme, signScript, withInput } from "./signInput.ts";
 import type { OutPoint, Tx } from "./tx.ts";
 import { draftTx, SEQUENCE_FINAL, SEQUENCE_LOCKTIME, SEQUENCE_REPLACEABLE, type TxTemplate } from "./txTemplate.ts";
 
@@ -89,10 +88,5 @@ export function isSignedRefund(tx: Tx, payment: HtlcSpend["payment"], terms: Htl
   const [signature, redeem] = [pushes?.at(-3), redeemScript(terms)];
   const hashType = signature?.at(-1);
   if (!signature || hashType === undefined || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem)) return false;
-  try {
-    const digest = inputDigest(tx, index, redeem, payment.value, scheme, hashType);
-    return secp256k1.verify(signature.subarray(0, -1), digest, terms.refundKey, { prehash: false, lowS: false, format: "der" });
-  } catch {
-    return false;
-  }
+  return isSignature(signature, terms.refundKey, () => inputDigest(tx, index, redeem, payment.value, scheme, hashType));
 }

@@ -41,6 +41,14 @@ test.each(Object.entries(scripts).flatMap(([kind, script]) => SCHEMES.map((schem
   },
 );
 
+test("an input of a transaction that no digest is defined of is signed by nobody", () => {
+  const scheme: SighashScheme = { kind: "sapling", branchId: 0x76b809bb };
+  const spent = { value: 5_000n, script: scripts.p2pkh };
+  const input = { txid: "11".repeat(32), vout: 1, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  const draft: Tx = { version: 1, inputs: [input], outputs: [{ value: 4_000n, script: scripts.p2pkh }], lockTime: 0 };
+  expect(isSignedInput(signInputs(draft, [spent], key, { kind: "legacy" }), 0, spent, key.publicKey, scheme)).toBe(false);
+});
+
 const SAPLING: Tx["sapling"] = { versionGroupId: 0x892f2085, expiryHeight: 0, valueBalance: 0n, shieldedTail: new Uint8Array(3) };
 
 test.each([

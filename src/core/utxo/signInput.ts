@@ -69,6 +69,18 @@ export function signScript(
   return signDigest(inputDigest(tx, index, spent.scriptCode, spent.value, scheme), key, sighashByte(scheme));
 }
 
+/**
+ * Whether a DER signature with its hash-type byte is this key's. None is where making the digest throws: anybody can send, or show as if in a
+ * block, a transaction that the coin's scheme has none of.
+ */
+export function isSignature(signature: Uint8Array, publicKey: Uint8Array, digest: () => Uint8Array): boolean {
+  try {
+    return secp256k1.verify(signature.subarray(0, -1), digest(), publicKey, { prehash: false, lowS: false, format: "der" });
+  } catch {
+    return false;
+  }
+}
+
 /** `tx` with one input's script replaced. */
 export function withInput(tx: Tx, index: number, part: { readonly scriptSig?: Uint8Array; readonly witness?: readonly Uint8Array[] }): Tx {
   return { ...tx, inputs: tx.inputs.map((input, i) => (i === index ? { ...input, ...part } : input)) };
@@ -106,14 +118,11 @@ export function isSignedInput(tx: Tx, index: number, spent: SpentOutput, publicK
   const isWitness = kind === "p2wpkh";
   const signature = isWitness ? witness[0] : pushesOf(scriptSig)?.[0];
   if (kind === null || !signature || signature.at(-1) !== (isWitness ? SIGHASH_ALL : sighashByte(scheme))) return false;
-  const digest = isWitness
-    ? segwitV0Digest(tx, index, p2pkhScript(hash160(publicKey)), spent.value, SIGHASH_ALL)
-    : inputDigest(tx, index, spent.script, spent.value, scheme);
-  try {
-    return secp256k1.verify(signature.subarray(0, -1), digest, publicKey, { prehash: false, lowS: false, format: "der" });
-  } catch {
-    return false;
-  }
+  return isSignature(signature, publicKey, () =>
+    isWitness
+      ? segwitV0Digest(tx, index, p2pkhScript(hash160(publicKey)), spent.value, SIGHASH_ALL)
+      : inputDigest(tx, index, spent.script, spent.value, scheme),
+  );
 }
 
 /**

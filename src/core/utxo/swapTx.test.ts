@@ -118,6 +118,13 @@ test("recorded dex fees and KDF's fixtures pass for their taker's key only", () 
   }
 });
 
+test("a fee of a Komodo-family coin in a form that its chain does not take is refused", () => {
+  const scheme: SighashScheme = { kind: "sapling", branchId: 0x76b809bb };
+  const old = serializeTx(signed([p2pkScript(TAKER.publicKey)], feeOutputs({ feeKey: FEE_KEY, fee: 1000n, burn: 0n })));
+  const checked = validateFee(old, { kind: "sapling" }, { ...EXPECTED, scheme, spentValue: () => 5000n });
+  expect(checked).toEqual({ ok: false, error: { kind: "BadSignature", input: 0 } });
+});
+
 test("more than the fee is fine, less is not, another receiver is not", () => {
   const raw = (fee: bigint, feeKey = FEE_KEY) => serializeTx(signed([OWN], feeOutputs({ feeKey, fee, burn: 0n })));
   expect(validateFee(raw(1001n), BITCOIN, EXPECTED).ok).toBe(true);

@@ -7,7 +7,7 @@ import { type HtlcTerms, p2shOf, redeemScript } from "./htlc.ts";
 import { OP } from "./opcodes.ts";
 import { opReturnScript, p2pkhScript, p2pkScript, p2shScript, p2wpkhScript } from "./outputScript.ts";
 import { decodeScript, pushesOf } from "./script.ts";
-import { inputDigest, type SighashScheme, sighashByte } from "./signInput.ts";
+import { inputDigest, isSignature, type SighashScheme, sighashByte } from "./signInput.ts";
 import type { OutPoint, Tx, TxInput, TxOutput } from "./tx.ts";
 import { type BadTx, parseTx, type TxFormat, txid } from "./txCodec.ts";
 
@@ -101,28 +101,26 @@ export type ExpectedFee = DexFeeTerms & {
   readonly spentValue?: (outPoint: OutPoint) => bigint | null;
 };
 
-/** A DER signature with its hash-type byte, of any valid length. */
-function derBody(item: Uint8Array | undefined): Uint8Array | null {
-  if (!item || item.length < 2) return null;
+/** Whether it is a DER signature with its hash-type byte, of any valid length. */
+function isDerSignature(item: Uint8Array | undefined): boolean {
+  if (!item || item.length < 2) return false;
   try {
     secp256k1.Signature.fromBytes(item.subarray(0, -1), "der");
-    return item.subarray(0, -1);
+    return true;
   } catch {
-    return null;
+    return false;
   }
 }
 
 /** A P2PK input has no key in it: the signature itself is checked, against both forms of the output script. */
 function isSignedP2pk(tx: Tx, index: number, item: Uint8Array | undefined, takerKey: Uint8Array, expected: ExpectedFee): boolean {
   const input = tx.inputs[index];
-  const der = derBody(item);
-  if (!input || !der || item?.at(-1) !== sighashByte(expected.scheme)) return false;
+  if (!input || !item || item.at(-1) !== sighashByte(expected.scheme)) return false;
   const value = expected.scheme.kind === "legacy" ? 0n : (expected.spentValue?.(input) ?? null);
   if (value === null) return false;
-  return [takerKey, uncompressedPubkey(takerKey)].some((key) => {
-    const digest = inputDigest(tx, index, p2pkScript(key), value, expected.scheme);
-    return secp256k1.verify(der, digest, takerKey, { prehash: false, lowS: false, format: "der" });
-  });
+  return [takerKey, uncompressedPubkey(takerKey)].some((key) =>
+    isSignature(item, takerKey, () => inputDigest(tx, index, p2pkScript(key), value, expected.scheme)),
+  );
 }
 
 /** The script whose outputs the first input of a fee spends, by how the taker's key unlocks it; null: in none of the ways that count. */
@@ -155,7 +153,7 @@ const isBare = (input: TxInput | undefined, pushes: readonly Uint8Array[] | null
 /** Whether it names the taker's key: then the chain verifies the signature. */
 function namesKey(pushes: readonly Uint8Array[] | null, takerKey: Uint8Array): boolean {
   const [signature, key] = pushes ?? [];
-  return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, takerKey);
+  return pushes?.length === 2 && isDerSignature(signature) && isKeyOf(key, takerKey);
 }
 
 /**
