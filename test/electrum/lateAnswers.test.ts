@@ -229,3 +229,33 @@ test("but not for a block that has left the chain since", async () => {
   expect([...hashes].filter((hash) => w.blocks().every((block) => block.hash !== hash))).toEqual([]);
   expect(hashes.size).toBe(1);
 });
+
+test("nor does one that hides a payment and answers late when it is asked for the block hold up what is refreshed", async () => {
+  let isDenying = false;
+  const w = await startElectrumChain(SEGWIT_COIN, 5, (line, server, call) => {
+    if (server !== 0) return line;
+    if (call.includes(`"${STATUS}"`)) return madeUp(line);
+    if (isDenying && call.includes('"blockchain.block.header"'))
+      return line.replace(/"result":"[0-9a-f]+"/, '"error":{"code":1,"message":"no"}');
+    return call.includes("get_history") ? line.replace(/"result":\[.*\]/, '"result":[]') : line;
+  });
+  w.pay(SCRIPT, 100_000n);
+  w.mine();
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { costlyWork: 1n });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  w.servers[0]?.faults.add({ kind: "slow", methods: ["blockchain.block.header"], delayMs: LATE_MS });
+  isDenying = true;
+  const asked = (): number => w.askedOf(0).filter((method) => method === "blockchain.block.header").length;
+  const before = asked();
+  let longestMs = 0;
+  for (let i = 0; i < 25; i++) {
+    const sinceMs = w.clock.nowMs();
+    await whileTimePasses(w, chain.refresh());
+    longestMs = Math.max(longestMs, w.clock.nowMs() - sinceMs);
+    await w.pass(5_000);
+  }
+  expect(longestMs).toBeLessThan(3_000);
+  expect(asked() - before).toBeLessThan(4);
+});

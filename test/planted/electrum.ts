@@ -969,6 +969,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     CHAIN_TEST,
   ),
   bug(
+    "who is late to say whether it has the block of what it hides is asked for it again at each look",
+    `${AT}/omissions.ts`,
+    "if (this.#judging.has(server)) return;",
+    "this.#judging.has(server);",
+    LATE_ANSWERS_TEST,
+  ),
+  bug(
     "who forgot to tell of a contract nobody waits for is dropped for it, before it is asked",
     `${AT}/omissions.ts`,
     ">= PATIENCE_MS && isAsked(tracked, server))",

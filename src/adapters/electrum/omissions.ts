@@ -26,6 +26,8 @@ export class Omissions {
   #sinceMs = new Map<string, number>();
   /** Scripts of which somebody who is not asked otherwise proved something. */
   readonly #suspected = new Set<string>();
+  /** Servers that are asked just now whether they have the blocks. */
+  readonly #judging = new Set<RemoteServer>();
 
   constructor(index: ChainIndex, reader: HeaderReader, clock: Clock) {
     this.#index = index;
@@ -40,10 +42,10 @@ export class Omissions {
   }
 
   /**
-   * To be called after a look that asked for statuses anew.
+   * To be called after a look that asked for statuses anew. Nobody waits for what the servers say to it.
    * @param isAsked whether a server did so for a script: what it tells of that by then is no matter of a late message, or of one that was forgotten
    */
-  async look(scripts: readonly Tracked[], isAsked: (tracked: Tracked, server: RemoteServer) => boolean): Promise<void> {
+  look(scripts: readonly Tracked[], isAsked: (tracked: Tracked, server: RemoteServer) => boolean): void {
     const still = new Map<string, number>();
     const overdue = new Map<RemoteServer, Omitted[]>();
     const nowMs = this.#clock.nowMs();
@@ -67,11 +69,14 @@ export class Omissions {
       }
     }
     this.#sinceMs = still;
-    await Promise.all([...overdue].map(([server, omitted]) => this.#judge(server, omitted)));
+    for (const [server, omitted] of overdue) void this.#judge(server, omitted);
   }
 
   async #judge(server: RemoteServer, omitted: readonly Omitted[]): Promise<void> {
+    if (this.#judging.has(server)) return;
+    this.#judging.add(server);
     const had = await Promise.all(omitted.map(({ block }) => this.#has(server, block)));
+    this.#judging.delete(server);
     const hidden = omitted.find((_, i) => had[i]);
     if (hidden === undefined) return;
     server.contradicted(`it hides transaction ${hidden.txid}, which is proven to be in block ${hidden.block.height}`);

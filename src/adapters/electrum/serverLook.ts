@@ -117,7 +117,7 @@ export class ServerLook {
     if (plan.height < plan.target) return err({ kind: "moved" });
     const gone = await missing.gone(pool.present(), nowMs);
     if (gone.length > 0) await this.#deps.commit({ gone });
-    if (isFresh) await omissions.look(views.all(), (tracked, server) => views.hasToldAnew(server, tracked, fresh));
+    if (isFresh) omissions.look(views.all(), (tracked, server) => views.hasToldAnew(server, tracked, fresh));
     this.#searchBlocks();
     const covered = await this.#cover();
     if (!covered.ok) return covered;
