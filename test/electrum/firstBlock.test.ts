@@ -86,10 +86,10 @@ test("two of five who come first do not say for good which block a coin begins w
 });
 
 /** Connected are the liars alone, whose first block is fixed. */
-async function fixed(): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
-  const w = await world(4);
+async function fixed(maxConnected = LIARS.length, count = 4): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await world(count);
   const store = newStore();
-  const chain = await w.openElectrum(store, { timeoutMs: 2_000, maxConnected: LIARS.length });
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, maxConnected });
   cleanup.push(() => chain.close());
   await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
   expect((await store.load()).genesis).not.toBe(firstHash(w));
@@ -112,12 +112,27 @@ test("who had a first block of their own fixed hides no claim with it: whoever i
   expect(chain.outputs(script)[0]?.spentBy).toMatchObject({ txid, block: { height: 122 } });
 });
 
-test("nor do they keep others from denying a block that they made up", async () => {
-  const { w, chain } = await fixed();
+/** What speaks against a block that only the liars have. */
+async function doubtOfTheirs({ w, chain }: Awaited<ReturnType<typeof fixed>>): Promise<string | null> {
   for (const { faults } of w.servers.slice(LIARS.length)) faults.add({ kind: "lag", blocks: 1 });
   w.mine();
   await whileTimePasses(w, chain.refresh());
   const { tip } = chain.status();
-  if (tip === null) expect.fail("no block");
-  expect(await whileTimePasses(w, chain.doubt?.(tip, 1) ?? expect.fail("nobody to ask"))).toContain("is shown by 2 connected servers");
+  return whileTimePasses(w, chain.doubt?.(tip ?? expect.fail("no block"), 1) ?? expect.fail("nobody to ask"));
+}
+
+test.each([
+  ["idle", LIARS.length],
+  ["dropped", LIARS.length + 1],
+])("nor do they keep others from denying a block that they made up: these are %s", async (state, maxConnected) => {
+  const begun = await fixed(maxConnected);
+  await begun.w.pass(10_000);
+  expect(statesOf(begun.chain)).toEqual(["connected", "connected", state, state]);
+  expect(await doubtOfTheirs(begun)).toContain("is shown by 2 connected servers");
+});
+
+test("one alone that serves another chain than most stops no swap by denying its blocks", async () => {
+  const begun = await fixed(LIARS.length + 1, LIARS.length + 1);
+  expect(statesOf(begun.chain)).toEqual(["connected", "connected", "dropped"]);
+  expect(await doubtOfTheirs(begun)).toBeNull();
 });

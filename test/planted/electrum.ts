@@ -447,6 +447,34 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/electrum/firstBlock.test.ts",
   ),
   bug(
+    "who has a first block of its own fixed, and all others left alone for it, keeps these from denying made-up blocks",
+    `${AT}/witnesses.ts`,
+    'pooled.state === "dropped" && !pooled.isOutvoted',
+    'pooled.state === "dropped"',
+    "test/electrum/firstBlock.test.ts",
+  ),
+  bug(
+    "who was connected when another first block was fixed counts as found to lie",
+    `${AT}/firstBlock.ts`,
+    "s.outvoted(",
+    "s.contradicted(",
+    "test/electrum/firstBlock.test.ts",
+  ),
+  bug(
+    "who comes after another first block was fixed counts as found to lie",
+    `${AT}/remoteServer.ts`,
+    "if (isStored) this.outvoted(why);",
+    "if (isStored) this.contradicted(why);",
+    "test/electrum/firstBlock.test.ts",
+  ),
+  bug(
+    "one server of another chain stops all swaps of a coin by denying its blocks",
+    `${AT}/witnesses.ts`,
+    "2 * alone >=",
+    "2 * against.length >=",
+    "test/electrum/firstBlock.test.ts",
+  ),
+  bug(
     "one server that names blocks at other heights and gives their headers late keeps a coin from being enabled",
     `${AT}/keptBranches.ts`,
     "QUICK_MS : 0, () => resolve(null));",
@@ -2671,8 +2699,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one liar that is not connected stops every payment",
     `${AT}/witnesses.ts`,
-    "against >= MANY || 2 * against >= Math.max(1, this.#heard().size)",
-    "against > 0",
+    "against.length >= MANY || 2 * alone >= Math.max(1, this.#heard().size)",
+    "against.length > 0",
     "test/electrum/witnesses.test.ts",
   ),
   bug(

@@ -46,7 +46,7 @@ export class FirstBlock {
     if (count < Math.max(witnessesOf(all), majorityOf(maxConnected))) return ok(undefined);
     await this.#keep(genesis);
     const others = servers.filter((s) => s.genesis !== genesis);
-    for (const s of others) s.contradicted(`it serves another chain: its first block is ${s.genesis}, not ${genesis}`);
+    for (const s of others) s.outvoted(`it serves another chain: its first block is ${s.genesis}, not ${genesis}`);
     return others.length === 0 ? ok(undefined) : err({ kind: "moved" });
   }
 

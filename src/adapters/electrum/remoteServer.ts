@@ -91,6 +91,7 @@ export class RemoteServer {
   #contradictions = 0;
   #calls = 0;
   #trouble: string | null = null;
+  #isOutvoted = false;
   #restMs = 0;
   #leftAtMs = 0;
   #arrivedAtMs = 0;
@@ -138,6 +139,11 @@ export class RemoteServer {
     this.#leftAtMs = Math.min(this.#leftAtMs, this.#deps.clock.nowMs());
     const needed = this.#state === "dropped" ? NEEDED_DROPPED_REST_MS : NEEDED_REST_MS;
     return this.#leftAtMs + Math.min(this.#restMs, isNeeded ? needed : Number.POSITIVE_INFINITY);
+  }
+
+  /** It is left alone for another first block than most named, and for nothing else: these may have made theirs up. */
+  get isOutvoted(): boolean {
+    return this.#state === "dropped" && this.#isOutvoted;
   }
 
   /** When it was connected last, unix ms: now, while it is; -Infinity: never. */
@@ -207,7 +213,9 @@ export class RemoteServer {
     if (wanted !== null && first.value.hash !== wanted) {
       const isStored = rules.firstBlock === null;
       const advice = isStored ? '; if it is the right one, enable the coin once with "rescan": true' : "";
-      this.contradicted(`it serves another chain: its first block is ${first.value.hash}, not ${wanted}${advice}`);
+      const why = `it serves another chain: its first block is ${first.value.hash}, not ${wanted}${advice}`;
+      if (isStored) this.outvoted(why);
+      else this.contradicted(why);
       return false;
     }
     this.#genesis = first.value.hash;
@@ -329,8 +337,18 @@ export class RemoteServer {
 
   /** What it said is disproven: it is left alone for long and named. */
   contradicted(what: string): void {
+    this.#drop(what, false);
+  }
+
+  /** Most name another first block, where none is known by itself: it is left alone in the same way. */
+  outvoted(what: string): void {
+    this.#drop(what, true);
+  }
+
+  #drop(what: string, isOutvoted: boolean): void {
     // Much is asked at once: what it said before it was dropped is the same lie, or the same mistake.
     if (this.#state === "dropped") return;
+    this.#isOutvoted = isOutvoted;
     const was = this.#connection;
     this.#connection = null;
     was?.close();

@@ -120,7 +120,7 @@ export class Witnesses {
 
   /** Voices that were found to lie, at whichever of their ports: what they said before counts no more either. */
   #liars(): ReadonlySet<string> {
-    return new Set(this.#deps.servers.flatMap(({ pooled }) => (pooled.state === "dropped" ? [pooled.voter] : [])));
+    return new Set(this.#deps.servers.flatMap(({ pooled }) => (pooled.state === "dropped" && !pooled.isOutvoted ? [pooled.voter] : [])));
   }
 
   #saying(words: ReadonlyMap<string, Word>, what: Word["said"]): readonly Word[] {
@@ -133,8 +133,11 @@ export class Witnesses {
   }
 
   #isDenied(words: ReadonlyMap<string, Word>): boolean {
-    const against = this.#saying(words, "not").length;
-    return against >= MANY || 2 * against >= Math.max(1, this.#heard().size);
+    const against = this.#saying(words, "not");
+    // Who serves another chain denies each block: one alone must not stop all swaps with it.
+    const outvoted = new Set(this.#deps.servers.flatMap(({ pooled }) => (pooled.isOutvoted ? [pooled.name] : [])));
+    const alone = against.filter(({ name }) => !outvoted.has(name)).length;
+    return against.length >= MANY || 2 * alone >= Math.max(1, this.#heard().size);
   }
 
   #sentence({ height, hash }: BlockRef, words: ReadonlyMap<string, Word>): string {
