@@ -468,6 +468,21 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/electrum/firstBlock.test.ts",
   ),
   bug(
+    "liars who show neither an own payment nor what it spends have its refund given to nobody who is visited",
+    "src/app/swap/duties/guardedContracts.ts",
+    "outcomeOf(s) !== null && !mayBeHidden(task, payment)",
+    "outcomeOf(s) !== null",
+    "src/app/swap/duties/guardedContracts.test.ts",
+    "test/electrum/hiddenPast.test.ts",
+  ),
+  bug(
+    "a payment that is gone for good has all servers visited for ever",
+    "src/app/swap/duties/guardedContracts.ts",
+    "+ GONE_GUARD_SEC;",
+    "+ 10 ** 9;",
+    "src/app/swap/duties/guardedContracts.test.ts",
+  ),
+  bug(
     "one server of another chain stops all swaps of a coin by denying its blocks",
     `${AT}/witnesses.ts`,
     "2 * alone >=",

@@ -522,8 +522,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "servers that are visited get nothing of a swap whose end a reorganisation undid",
     "src/app/swap/duties/guardedContracts.ts",
-    "(s.finished !== null && outcomeOf(s) !== null)",
-    "s.finished !== null",
+    "s.finished !== null && outcomeOf(s) !== null && !mayBeHidden",
+    "s.finished !== null && !mayBeHidden",
     GUARDED_TEST,
   ),
   bug(

@@ -12,6 +12,7 @@ function begin(
   own: object = {},
   isClaimMined = false,
   facts: object = {},
+  nowSec = 2_000,
 ): {
   readonly guarded: GuardedContracts;
   readonly guards: Guard[];
@@ -52,11 +53,12 @@ function begin(
     finished,
     secret: null,
     own: { fee: { attempted: true }, takerPayment: { attempted: true, raw: "" }, ...own },
+    isOursGone: finished === "failed",
     startFailed: null,
     facts,
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
-  const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => 2_000, ranSec: () => 0 };
+  const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => nowSec, ranSec: () => 0 };
   const task = { ...seen, state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
   return { guarded: new GuardedContracts(task), guards, woken: () => woken, calmed: () => calmed };
 }
@@ -120,4 +122,15 @@ test("a swap that has ended asks no servers for its contracts, but where a reorg
     return guards.flatMap((guard) => guard.spends?.().flat() ?? []).map(({ txid }) => txid);
   };
   expect([given({ makerPaymentSpend: { ...claim, block: {}, confirmed: true } }), given({})]).toEqual([[], ["claim"]]);
+});
+
+test("an own payment that is gone as most tell is guarded for a day past the later lock: others may have it, and get its refund", () => {
+  const refund = { txid: "refund", raw: "04", attempted: true };
+  const given = (nowSec: number): readonly string[] => {
+    const { guarded, guards } = begin("failed", { takerPaymentRefund: refund }, false, {}, nowSec);
+    guarded.update();
+    return guards.flatMap((guard) => guard.spends?.().flat() ?? []).map(({ txid }) => txid);
+  };
+  const lock = 1_000 + 2 * 600;
+  expect([given(lock + 3_601), given(lock + 86_400), given(lock + 86_401)]).toEqual([["refund"], ["refund"], []]);
 });

@@ -1,5 +1,5 @@
 import { ownPayment, type PaymentSlot } from "../../../core/swap/events.ts";
-import { outcomeOf, paymentMayExist, type SwapState } from "../../../core/swap/swapState.ts";
+import { outcomeOf, paymentMayExist } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
@@ -13,6 +13,8 @@ export type ShownTx = SignedTx & { readonly payment: PaymentSlot };
 
 /** Forms of the own payment taken from one server. */
 const MAX_FORMS_TOLD = 2;
+/** So long past the later lock an own payment that is gone is guarded all the same, seconds: in that time all that are configured are visited. */
+const GONE_GUARD_SEC = 24 * 3_600;
 
 /** Has the contracts of a swap guarded while money waits for what strangers could leave out: a payment, a claim, a refund. */
 export class GuardedContracts {
@@ -32,7 +34,7 @@ export class GuardedContracts {
 
   update(): void {
     for (const payment of ["makerPayment", "takerPayment"] as const) {
-      if (isOpen(this.#task.state, payment)) {
+      if (isOpen(this.#task, payment)) {
         if (!this.#releases.has(payment)) this.#releases.set(payment, this.#guard(payment));
         continue;
       }
@@ -108,9 +110,17 @@ export class GuardedContracts {
 }
 
 /** Whether a payment may be there, or is waited for, with something of ours at stake, and its end is not certain. */
-function isOpen(s: SwapState, payment: PaymentSlot): boolean {
+function isOpen(task: SwapTask, payment: PaymentSlot): boolean {
+  const s = task.state;
   // Beyond what counts as final a reorganisation may undo its end.
-  if (!s.negotiated || (s.finished !== null && outcomeOf(s) !== null)) return false;
+  if (!s.negotiated || (s.finished !== null && outcomeOf(s) !== null && !mayBeHidden(task, payment))) return false;
   const isPaid = paymentMayExist(s) || (payment !== ownPayment(s.terms.role) && s.own.fee?.attempted === true);
   return isPaid && !s.facts[`${payment}Spend`]?.confirmed && !s.facts[`${payment}Refund`]?.confirmed;
+}
+
+/** Whether the own payment is gone as the connected tell, and others may still have it: where blocks cost nothing liars make up a branch without it. */
+function mayBeHidden(task: SwapTask, payment: PaymentSlot): boolean {
+  const { state } = task;
+  if (!state.isOursGone || payment !== ownPayment(state.terms.role)) return false;
+  return task.nowSec() <= contractOf(state, "makerPayment").lock + GONE_GUARD_SEC;
 }
