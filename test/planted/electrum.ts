@@ -492,8 +492,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server that names blocks at other heights and gives their headers late keeps a coin from being enabled",
     `${AT}/keptBranches.ts`,
-    "QUICK_MS : 0, () => resolve(null));",
-    "QUICK_MS : 0, () => undefined);",
+    "=== undefined ? QUICK_MS : 0, reading);",
+    "=== undefined ? 1e9 : 0, reading);",
     LATE_ANSWERS_TEST,
   ),
   bug(

@@ -1,6 +1,7 @@
 import type { Clock } from "../../ports/clock.ts";
 import { SOON_MS } from "./firstToTell.ts";
 import type { RemoteServer } from "./remoteServer.ts";
+import { withinMs } from "./withinMs.ts";
 
 /** Late things of one server from which on it is asked for no more of them; and how long what came late is kept for a look that takes it, ms: it may have megabytes. */
 const MAX_LATE = 20;
@@ -29,11 +30,9 @@ export class AskedBeside<T> {
     if (before === undefined && servers.every((server) => this.#lateOf(server) >= MAX_LATE)) return null;
     const asked = before ?? { servers, sinceMs: nowMs, answer: ask(), isLate: false };
     this.#asked.set(what, asked);
-    const taken = await new Promise<Taken<T> | null>((resolve, reject) => {
-      // What is on the way already has been waited for.
-      const stop = this.#clock.after(before === undefined ? SOON_MS : 0, () => resolve(null));
-      asked.answer.then((answer) => resolve({ answer, wasLate: before !== undefined }), reject).finally(stop);
-    }).catch((cause: unknown) => {
+    const coming = asked.answer.then((answer): Taken<T> => ({ answer, wasLate: before !== undefined }));
+    // What is on the way already has been waited for.
+    const taken = await withinMs(this.#clock, before === undefined ? SOON_MS : 0, coming).catch((cause: unknown) => {
       this.#asked.delete(what);
       throw cause;
     });

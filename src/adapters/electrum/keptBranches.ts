@@ -5,6 +5,7 @@ import type { Anchored } from "./checkedHeaders.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
+import { withinMs } from "./withinMs.ts";
 
 /** So long a look waits for a branch, ms. One that takes longer and is not better is left alone for so many times as long, and at most so long, ms. */
 const QUICK_MS = 2_000;
@@ -71,11 +72,8 @@ export class KeptBranches {
     const before = this.#reading.get(server);
     const reading = before ?? this.#timed(begin);
     this.#reading.set(server, reading);
-    const read = await new Promise<BranchRead | null>((resolve, reject) => {
-      // One that is being read already has been waited for.
-      const stop = clock.after(before === undefined ? QUICK_MS : 0, () => resolve(null));
-      reading.then(resolve, reject).finally(stop);
-    });
+    // One that is being read already has been waited for.
+    const read = await withinMs(clock, before === undefined ? QUICK_MS : 0, reading);
     if (read === null) return null;
     this.#reading.delete(server);
     const isStale = before !== undefined && read.plan?.chain != null && !this.#parts(read.plan);
