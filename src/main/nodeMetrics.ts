@@ -24,14 +24,14 @@ export function nodeMetrics(node: Node, p2p: P2p, requests: () => RequestCounts)
       metric("counter", "swaps.finished.count", node.finishedSwaps()),
       metric("counter", "rpc.requests.count", answered),
       metric("counter", "rpc.failures.count", failed),
-      ...node.coins.all().flatMap(serverMetrics),
+      ...node.coins.all().flatMap(serverCounts),
       ...nodeCounts(node.coins.all()),
     ];
   };
 }
 
 /** Of a coin that is followed through Electrum servers: how many are connected, and how many were found to lie and left. */
-function serverMetrics(coin: ActiveCoin): Metric[] {
+export function serverCounts(coin: Pick<ActiveCoin, "ticker" | "family" | "servers">): Metric[] {
   const servers = coin.servers();
   if (servers.length === 0 || coin.family === "account") return [];
   return counts("electrum.servers", coin.ticker, servers);
