@@ -147,8 +147,9 @@ export interface UtxoChain {
    * a block, before a step that cannot be taken back rests on it. Why it may be made up, one sentence for people; null: nothing speaks
    * against it. Takes seconds; rejects with `Aborted` by its signal or `close`. Absent: a block the backend shows is one.
    * @param confs asked is for the block that makes so many confirmations of it, or for the last one: whoever has that has all before it
+   * @param isOneEnough whether one that denies it is, where no step waits for it; absent: no single one may hold up a step
    */
-  doubt?(block: BlockRef, confs: number, signal?: AbortSignal): Promise<string | null>;
+  doubt?(block: BlockRef, confs: number, signal?: AbortSignal, isOneEnough?: boolean): Promise<string | null>;
   /**
    * How a watched script is seen that was paid so often that the backend refuses its history: what comes into blocks is "read" from these
    * themselves, or still being read ("reading"), or not seen at all ("unread"). Null: as any other. Absent: the backend refuses none.

@@ -376,3 +376,34 @@ test("the taker's own payment is there in another form than the one shown: its r
   await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
   await world.maker.restart();
 });
+
+describe("of three that lie, with one other alone that denies it", () => {
+  async function begin(ticker: Ticker): Promise<{ readonly taker: SwapSide; readonly uuid: string }> {
+    [liars, honest, connected] = [3, 1, 3];
+    const begun = await paidThrough(ticker);
+    for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+    return begun;
+  }
+
+  test("in it is the taker's own claim, which ends its swap: the other one gets it all the same, before the maker may have its payment back", async () => {
+    const { taker, uuid } = await begin("AAA");
+    world.chain("AAA").autoMine(null);
+    await world.maker.restart();
+    await world.until("the claim leaves", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+    await show("AAA", txOf("AAA", (await taker.state(uuid)).own.makerPaymentSpend));
+    await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "success");
+    expect(await isClaimed(taker, uuid)).toBe(false);
+    const { lock } = contractOf(await taker.state(uuid), "makerPayment");
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), lock - world.clock.nowMs() / 1_000);
+  });
+
+  test("in it is the taker's own refund, which ends its swap: the other one gets it all the same", async () => {
+    const { taker, uuid } = await begin("BBB");
+    await world.until("the refund leaves", async () => (await taker.state(uuid)).own.takerPaymentRefund?.attempted === true, 7_200);
+    await show("BBB", txOf("BBB", (await taker.state(uuid)).own.takerPaymentRefund));
+    await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "refunded");
+    expect(await isBack(taker, uuid)).toBe(false);
+    await world.until("the taker has its money back", () => isBack(taker, uuid), 7_200);
+    await world.maker.restart();
+  });
+});

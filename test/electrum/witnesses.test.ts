@@ -22,7 +22,7 @@ type World = {
   readonly chain: ElectrumChain;
   /** The last block, as the chain is followed. */
   readonly last: () => BlockRef;
-  readonly doubt: () => Promise<string | null>;
+  readonly doubt: (isOneEnough?: boolean) => Promise<string | null>;
   /** Connections made to each server. */
   readonly visits: readonly number[];
 };
@@ -54,7 +54,9 @@ async function begin(
     const { tip } = chain.status();
     return tip ?? expect.fail("no block");
   };
-  return { w, chain, last, visits, doubt: () => whileTimePasses(w, chain.doubt?.(last(), 1) ?? expect.fail("nobody to ask")) };
+  const doubt = (isOneEnough?: boolean): Promise<string | null> =>
+    whileTimePasses(w, chain.doubt?.(last(), 1, undefined, isOneEnough) ?? expect.fail("nobody to ask"));
+  return { w, chain, last, visits, doubt };
 }
 const fault = ({ w }: World, server: number, effect: ElectrumEffect): void => void w.servers[server]?.faults.add(effect);
 
@@ -98,6 +100,15 @@ test.each([
   for (let i = 0; i < others; i++) fault(world, connected + i, LAG);
   const doubt = await world.doubt();
   expect(doubt === null ? null : SHOWN.test(doubt)).toBe(isDoubted ? true : null);
+});
+
+test.each([
+  ["nobody else has it", 4, expect.stringMatching(SHOWN)],
+  ["another one has it", 5, null],
+])("where no step waits for it one that denies a block is enough, however many are connected: %s", async (_, count, doubt) => {
+  const world = await begin(count, 3);
+  fault(world, 3, LAG);
+  expect([await world.doubt(), await world.doubt(true)]).toEqual([null, doubt]);
 });
 
 test("connected servers that do not have the block speak against it, too: most of them are enough to make one up", async () => {

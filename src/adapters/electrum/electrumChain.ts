@@ -75,9 +75,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       };
     },
     calm: (script) => views.calm(hexOf(script)),
-    doubt(block, confs, signal) {
+    doubt(block, confs, signal, isOneEnough) {
       const deep = index.headerAt(Math.min(block.height + Math.max(1, confs) - 1, index.tipHeader?.height ?? 0));
-      return witnesses.doubt(deep !== undefined && deep.height > block.height ? deep : block, signal);
+      return witnesses.doubt(deep !== undefined && deep.height > block.height ? deep : block, signal, isOneEnough);
     },
     crowded(script) {
       const tracked = views.get(hexOf(script));

@@ -67,17 +67,23 @@ export class Witnesses {
   readonly #silent = new Map<RemoteServer, { readonly untilMs: number; readonly restMs: number }>();
 
   /** By the block's hash. */
-  readonly #running = new Map<string, Promise<string | null>>();
+  readonly #running = new Map<string, Promise<Inquiry>>();
 
   constructor(deps: WitnessesDeps) {
     this.#deps = deps;
   }
 
-  /** Why a block of the chain that is followed may be made up, one sentence; null: nothing speaks against it. */
-  async doubt(block: BlockRef, signal?: AbortSignal): Promise<string | null> {
-    const { clock, closed, isProof } = this.#deps;
+  /**
+   * Why a block of the chain that is followed may be made up, one sentence; null: nothing speaks against it.
+   * @param isOneEnough whether one that denies it is: where no step waits for it
+   */
+  async doubt(block: BlockRef, signal?: AbortSignal, isOneEnough = false): Promise<string | null> {
+    const { ticker, clock, closed, isProof } = this.#deps;
     if (isProof()) return null;
-    return withDeadline(clock, INQUIRY_MS, signal ? [signal, closed] : closed, () => this.#running.get(block.hash) ?? this.#begin(block));
+    const until = signal ? [signal, closed] : closed;
+    const { words, isOver } = await withDeadline(clock, INQUIRY_MS, until, () => this.#running.get(block.hash) ?? this.#begin(block));
+    if (isOver) return `block ${block.height} (${block.hash}) of ${ticker} is on the chain no more, or not without a break`;
+    return this.#isShown(words) || !this.#isDenied(words, isOneEnough) ? null : this.#sentence(block, words);
   }
 
   /** The chain goes back to a block: what was said of later ones is forgotten. Liars can bring back a block that honest servers had once. */
@@ -91,7 +97,7 @@ export class Witnesses {
   }
 
   /** Swaps whose payments are in one block ask about it together. */
-  #begin(block: BlockRef): Promise<string | null> {
+  #begin(block: BlockRef): Promise<Inquiry> {
     const running = this.#inquire(block).finally(() => {
       if (this.#running.get(block.hash) === running) this.#running.delete(block.hash);
     });
@@ -99,7 +105,7 @@ export class Witnesses {
     return running;
   }
 
-  async #inquire(block: BlockRef): Promise<string | null> {
+  async #inquire(block: BlockRef): Promise<Inquiry> {
     const inquiry = this.#inquiryOn(block);
     const { words } = inquiry;
     const asked = new Set<RemoteServer>();
@@ -108,9 +114,7 @@ export class Witnesses {
       await this.#ask(due, block, words);
       if (this.#isDenied(words)) break;
     }
-    if (inquiry.isOver)
-      return `block ${block.height} (${block.hash}) of ${this.#deps.ticker} is on the chain no more, or not without a break`;
-    return this.#isShown(words) || !this.#isDenied(words) ? null : this.#sentence(block, words);
+    return inquiry;
   }
 
   /** Voices that are heard. */
@@ -132,12 +136,12 @@ export class Witnesses {
     return this.#saying(words, "shown").length > 0;
   }
 
-  #isDenied(words: ReadonlyMap<string, Word>): boolean {
+  #isDenied(words: ReadonlyMap<string, Word>, isOneEnough = false): boolean {
     const against = this.#saying(words, "not");
     // Who serves another chain denies each block: one alone must not stop all swaps with it.
     const outvoted = new Set(this.#deps.servers.flatMap(({ pooled }) => (pooled.isOutvoted ? [pooled.name] : [])));
     const alone = against.filter(({ name }) => !outvoted.has(name)).length;
-    return against.length >= MANY || 2 * alone >= Math.max(1, this.#heard().size);
+    return against.length >= MANY || 2 * alone >= Math.max(1, this.#heard().size) || (isOneEnough && alone > 0);
   }
 
   #sentence({ height, hash }: BlockRef, words: ReadonlyMap<string, Word>): string {

@@ -18,12 +18,17 @@ let minedAt: number;
 beforeEach(() => {
   nowSec = 0;
   minedAt = 0;
+  denied = [];
 });
+
+/** Slots whose block one server denies. */
+let denied: readonly Slot[];
 
 function isSettledOn(chain: object, finished: Outcome, ...slots: readonly Slot[]): boolean {
   const facts = Object.fromEntries(slots.map((slot) => [slot, DEEP]));
   return isSettled({
     nowSec: () => nowSec,
+    undisputed: { isClear: (slot: Slot) => !denied.includes(slot) },
     timeOf: (match: (e: SwapEvent) => boolean) => (match({ type: "tx_seen", slot: "makerPaymentRefund", ...DEEP }) ? minedAt : null),
     times: () => ({ makerLock: MAKER_LOCK }),
     state: { terms: { role: "maker" }, own: {}, facts, finished, startFailed: null, isTheirsGone: false },
@@ -68,3 +73,19 @@ test("a swap whose end was taken back is not settled because the other side has 
   expect(isSettledAs("success", ...undone)).toBe(false);
   expect(isSettledAs("refunded", ...undone, "makerPaymentRefund")).toBe(true);
 });
+
+test.each([
+  ["success", "takerPaymentSpend"],
+  ["refunded", "makerPaymentRefund"],
+] as const)(
+  "an end as %s that one server denies is settled a day past the later lock, however many blocks are made up on top of it",
+  (end, slot) => {
+    const isSettledAt = (sec: number): boolean => {
+      nowSec = sec;
+      return isSettledOn({ doubt: async () => null }, end, slot, "makerPayment");
+    };
+    expect(isSettledAt(0)).toBe(true);
+    denied = [slot];
+    expect([isSettledAt(MAKER_LOCK + 86_400), isSettledAt(MAKER_LOCK + 86_401)]).toEqual([false, true]);
+  },
+);

@@ -3,6 +3,7 @@ import { isOverForGood, type OwnTx, outcomeOf, versionsOf } from "../../core/swa
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 import { feeLostTo } from "./duties/fee.ts";
+import { isEndDenied } from "./duties/guardedContracts.ts";
 import { decidingSlots } from "./duties/observe.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { SwapTask } from "./swapTask.ts";
@@ -21,6 +22,8 @@ export function isSettled(task: SwapTask): boolean {
   if (finished === null || !isFeeOver(task)) return false;
   // Facts of this very look may have taken the end back or turned it round, and the log does not say so yet.
   if (finished !== outcomeOf(task.state)) return false;
+  // Who made up the block makes up others on top of it.
+  if (isEndDenied(task, "makerPayment") || isEndDenied(task, "takerPayment")) return false;
   const isDone =
     (decidingSlots(task).some((slot) => isDeep(task, slot)) || isGoneLong(task)) &&
     restsOn(finished, terms.role).some((slot) => isDeep(task, slot));

@@ -13,6 +13,7 @@ import type { Reservation } from "../tradingCoin.ts";
 import { chainKeys } from "./chainKeys.ts";
 import { chainOf } from "./contracts.ts";
 import { DoubtedBlocks } from "./duties/doubtedBlocks.ts";
+import { EndWitness } from "./duties/endWitness.ts";
 import type { OwnTxOfSwap } from "./lostTo.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SwapCoin } from "./swapCoin.ts";
@@ -113,6 +114,8 @@ export class SwapTask {
   readonly #waiters: { readonly [of in NewsOf]: Set<() => void> } = { chain: new Set(), messages: new Set(), anything: new Set() };
   readonly #counts: { [of in NewsOf]: number } = { chain: 0, messages: 0, anything: 0 };
   readonly #stopped = new AbortController();
+  /** Ends of the swap that not one server denies. */
+  readonly undisputed = new EndWitness(this, this.#stopped.signal, true);
   /** Until `run`, events only change the state. */
   #started = false;
 

@@ -27,3 +27,34 @@ test("a block that nothing spoke against is asked about anew once it has gone an
   ends.seen("makerPaymentSpend", null);
   expect([await isClear(), await isClear(), asked.length]).toEqual([false, true, 2]);
 });
+
+test("a doubt that holds up no step is asked about ever less often, for as long as the same block is there, and is told from the second time on", async () => {
+  const troubles: number[] = [];
+  const asked: (boolean | undefined)[] = [];
+  const chain = {
+    doubt: async (_block: BlockRef, _confs: number, _signal: AbortSignal, isOneEnough?: boolean) => {
+      asked.push(isOneEnough);
+      return "one denies it";
+    },
+  };
+  const terms = { role: "taker", makerConfs: 1, takerConfs: 1, makerNota: false, takerNota: false };
+  let nowSec = 1_000;
+  const task = {
+    state: { terms },
+    coin: () => ({ chain }),
+    trouble: () => troubles.push(nowSec),
+    nowSec: () => nowSec,
+  } as unknown as SwapTask;
+  const ends = new EndWitness(task, new AbortController().signal, true);
+  const askedAt = async (sec: number): Promise<number> => {
+    nowSec = sec;
+    expect(ends.isClear("makerPaymentSpend", BLOCK)).toBe(false);
+    await Promise.resolve();
+    await Promise.resolve();
+    return asked.length;
+  };
+  expect([await askedAt(1_000), await askedAt(1_299), await askedAt(1_300), await askedAt(1_899), await askedAt(1_900)]).toEqual([
+    1, 1, 2, 2, 3,
+  ]);
+  expect([new Set(asked), troubles]).toEqual([new Set([true]), [1_300, 1_900]]);
+});

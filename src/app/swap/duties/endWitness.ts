@@ -3,7 +3,10 @@ import type { BlockRef } from "../../../ports/chain.ts";
 import { chainOf, depthOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 
-type Asked = { readonly hash: string; state: "asking" | "clear" | "doubted" };
+/** A doubt that holds up no step is asked about again after so long, seconds, and then after twice as long each time. */
+const FIRST_REST_SEC = 300;
+
+type Asked = { readonly hash: string; state: "asking" | "clear" | "doubted"; readonly restSec: number; readonly againSec: number };
 
 /**
  * Has blocks that would end a swap asked of others, where strangers could have made them up: beside the looks at the chains, which wait for
@@ -12,12 +15,15 @@ type Asked = { readonly hash: string; state: "asking" | "clear" | "doubted" };
 export class EndWitness {
   readonly #task: SwapTask;
   readonly #signal: AbortSignal;
+  readonly #isOneEnough: boolean;
   /** The last block asked about, by slot. */
   readonly #asked = new Map<Slot, Asked>();
 
-  constructor(task: SwapTask, signal: AbortSignal) {
+  /** @param isOneEnough whether one server that denies a block speaks against it: no step waits for that */
+  constructor(task: SwapTask, signal: AbortSignal, isOneEnough = false) {
     this.#task = task;
     this.#signal = signal;
+    this.#isOneEnough = isOneEnough;
   }
 
   /** The block a slot's transaction is in now: what was said of another one is forgotten, for that may come back made up. */
@@ -25,16 +31,23 @@ export class EndWitness {
     if (this.#asked.get(slot)?.hash !== block?.hash) this.#asked.delete(slot);
   }
 
-  /** Whether nothing speaks against a block; false also until that is known: the swap is woken then. A doubt is asked about at each look. */
+  /**
+   * Whether nothing speaks against a block; false also until that is known: the swap is woken then. A doubt that holds up the swap is asked about at
+   * each look.
+   */
   isClear(slot: Slot, block: BlockRef): boolean {
     const { state } = this.#task;
     const { chain } = this.#task.coin(chainOf(state.terms.role, slot));
     if (!chain.doubt) return true;
-    const known = this.#asked.get(slot);
-    if (known?.hash === block.hash && known.state !== "doubted") return known.state === "clear";
-    const asked: Asked = { hash: block.hash, state: "asking" };
+    const last = this.#asked.get(slot);
+    const known = last?.hash === block.hash ? last : undefined;
+    if (known && known.state !== "doubted") return known.state === "clear";
+    const nowSec = this.#isOneEnough ? this.#task.nowSec() : 0;
+    if (known && nowSec < known.againSec) return false;
+    const restSec = known ? 2 * known.restSec : FIRST_REST_SEC;
+    const asked: Asked = { hash: block.hash, state: "asking", restSec, againSec: this.#isOneEnough ? nowSec + restSec : 0 };
     this.#asked.set(slot, asked);
-    void this.#hear(slot, asked, chain.doubt(block, depthOf(state, slot).confs, this.#signal));
+    void this.#hear(slot, asked, chain.doubt(block, depthOf(state, slot).confs, this.#signal, this.#isOneEnough));
     return false;
   }
 
@@ -42,8 +55,10 @@ export class EndWitness {
     try {
       const doubt = await answer;
       asked.state = doubt === null ? "clear" : "doubted";
+      // One that is a block behind is no trouble.
+      const isLasting = !this.#isOneEnough || asked.restSec > FIRST_REST_SEC;
       if (doubt === null) this.#task.wake("chain");
-      else if (`${slot}: ${doubt}` !== this.#task.lastTrouble) this.#task.trouble(`${slot}: ${doubt}`);
+      else if (isLasting && `${slot}: ${doubt}` !== this.#task.lastTrouble) this.#task.trouble(`${slot}: ${doubt}`);
     } catch {
       // The duty or its chain ends, or it took too long: whoever looks next asks again.
       asked.state = "doubted";

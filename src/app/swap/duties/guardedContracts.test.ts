@@ -13,6 +13,7 @@ function begin(
   isClaimMined = false,
   facts: object = {},
   nowSec = 2_000,
+  isDenied = false,
 ): {
   readonly guarded: GuardedContracts;
   readonly guards: Guard[];
@@ -29,6 +30,7 @@ function begin(
       return () => undefined;
     },
     calm: () => void calmed++,
+    doubt: async () => null,
     tx: (txid: string) => (isClaimMined && txid === "claim" ? { txid, block: { height: 1, hash: "h" } } : undefined),
   };
   const coin = {
@@ -58,7 +60,9 @@ function begin(
     facts,
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
-  const seen = { covered: new Set(["maker", "taker"]), doubted: { has: () => false }, nowSec: () => nowSec, ranSec: () => 0 };
+  const words = { doubted: { has: () => false }, undisputed: { isClear: () => !isDenied } };
+  const times = { nowSec: () => nowSec, ranSec: () => 0, times: () => ({ makerLock: 2_200 }) };
+  const seen = { covered: new Set(["maker", "taker"]), ...words, ...times };
   const task = { ...seen, state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
   return { guarded: new GuardedContracts(task), guards, woken: () => woken, calmed: () => calmed };
 }
@@ -134,3 +138,25 @@ test("an own payment that is gone as most tell is guarded for a day past the lat
   const lock = 1_000 + 2 * 600;
   expect([given(lock + 3_601), given(lock + 86_400), given(lock + 86_401)]).toEqual([["refund"], ["refund"], []]);
 });
+
+test.each([
+  ["success", "makerPaymentSpend", 2_200],
+  ["refunded", "takerPaymentRefund", 1_600],
+  ["cancelled", "cancel", 1_600],
+] as const)(
+  "an end as %s that one server denies is guarded until a day past the later lock, and waits for what goes on from that lock on",
+  (end, slot, lock) => {
+    const tx = { txid: "own", raw: "04", attempted: true };
+    const facts = { [slot]: { ...tx, block: { height: 7, hash: "h" }, confirmed: true } };
+    const given = (nowSec: number, isDenied = true): readonly unknown[] => {
+      const { guarded, guards } = begin(end, { [slot]: tx }, false, facts, nowSec, isDenied);
+      guarded.update();
+      const shown = guards.flatMap(
+        (guard) => (end === "cancelled" ? guard.payments?.() : guard.spends?.().flat())?.map((own) => ({ own, guard })) ?? [],
+      );
+      return shown.map(({ own, guard }) => [own.txid, guard.dueSec]);
+    };
+    expect([given(2_200), given(2_201), given(88_600), given(88_601)]).toEqual([[["own", lock]], [["own", 88_600]], [["own", 88_600]], []]);
+    expect(given(2_200, false)).toEqual([]);
+  },
+);

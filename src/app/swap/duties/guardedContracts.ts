@@ -1,4 +1,4 @@
-import { ownPayment, type PaymentSlot } from "../../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, type PaymentSlot, theirRefund } from "../../../core/swap/events.ts";
 import { outcomeOf, paymentMayExist } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
@@ -13,8 +13,11 @@ export type ShownTx = SignedTx & { readonly payment: PaymentSlot };
 
 /** Forms of the own payment taken from one server. */
 const MAX_FORMS_TOLD = 2;
-/** So long past the later lock an own payment that is gone is guarded all the same, seconds: in that time all that are configured are visited. */
-const GONE_GUARD_SEC = 24 * 3_600;
+/**
+ * So long past the later lock what liars may have made up the end of is guarded all the same, seconds: in that time all that are configured are
+ * visited.
+ */
+const HIDDEN_GUARD_SEC = 24 * 3_600;
 
 /** Has the contracts of a swap guarded while money waits for what strangers could leave out: a payment, a claim, a refund. */
 export class GuardedContracts {
@@ -104,7 +107,16 @@ export class GuardedContracts {
     const payments = isOwn ? { payments: () => ownPayments(task) } : {};
     // Connected servers get no refund then either (`publish`).
     const spends = () => (isOwn && whyRefundStays(task) !== null ? [] : ownSpends(task, payment));
-    const guard = { dueSec: contract.lock, onTx, spends, ...payments };
+    const guard = {
+      // What is over must not be asked about before what goes on, once its time is.
+      get dueSec() {
+        const { makerLock } = task.times();
+        return outcomeOf(task.state) !== null && task.nowSec() > makerLock ? makerLock + HIDDEN_GUARD_SEC : contract.lock;
+      },
+      onTx,
+      spends,
+      ...payments,
+    };
     return coin.chain.guard?.(coin.contractScript(contract), guard) ?? (() => undefined);
   }
 }
@@ -115,12 +127,31 @@ function isOpen(task: SwapTask, payment: PaymentSlot): boolean {
   // Beyond what counts as final a reorganisation may undo its end.
   if (!s.negotiated || (s.finished !== null && outcomeOf(s) !== null && !mayBeHidden(task, payment))) return false;
   const isPaid = paymentMayExist(s) || (payment !== ownPayment(s.terms.role) && s.own.fee?.attempted === true);
-  return isPaid && !s.facts[`${payment}Spend`]?.confirmed && !s.facts[`${payment}Refund`]?.confirmed;
+  return isPaid && (isEndDenied(task, payment) || (!s.facts[`${payment}Spend`]?.confirmed && !s.facts[`${payment}Refund`]?.confirmed));
 }
 
-/** Whether the own payment is gone as the connected tell, and others may still have it: where blocks cost nothing liars make up a branch without it. */
+/**
+ * Whether the own payment is gone as the connected tell, and others may still have it, or what ended the swap is denied: where blocks cost nothing
+ * liars make up a branch without the one, or with the other.
+ */
 function mayBeHidden(task: SwapTask, payment: PaymentSlot): boolean {
-  const { state } = task;
-  if (!state.isOursGone || payment !== ownPayment(state.terms.role)) return false;
-  return task.nowSec() <= contractOf(state, "makerPayment").lock + GONE_GUARD_SEC;
+  const { isOursGone, terms } = task.state;
+  return (isOursGone && payment === ownPayment(terms.role) && isGuardTime(task)) || isEndDenied(task, payment);
 }
+
+/**
+ * Whether one server denies the block with what ended the swap at the contract of a payment, or may yet: no reason not to end it, but one to give others
+ * the own claim or refund all the same.
+ */
+export function isEndDenied(task: SwapTask, payment: PaymentSlot): boolean {
+  const { facts, terms } = task.state;
+  if (!task.coin(chainOf(terms.role, payment)).chain.doubt) return false;
+  const isOwn = payment === ownPayment(terms.role);
+  const ends = isOwn ? ([ownRefund(terms.role), "cancel"] as const) : ([ownClaim(terms.role), theirRefund(terms.role)] as const);
+  return ends.some((slot) => {
+    const fact = facts[slot];
+    return fact?.confirmed && fact.block && isGuardTime(task) && !task.undisputed.isClear(slot, fact.block);
+  });
+}
+
+const isGuardTime = (task: SwapTask): boolean => task.nowSec() <= task.times().makerLock + HIDDEN_GUARD_SEC;

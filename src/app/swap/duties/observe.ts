@@ -68,7 +68,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
     for (const slot of SLOTS) {
       if (!covered.has(chainOf(role, slot))) continue;
       const sighting = look(task, slot);
-      ends.seen(slot, sighting?.block ?? null);
+      for (const witness of [ends, task.undisputed]) witness.seen(slot, sighting?.block ?? null);
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
       if (isNews(task, slot, sighting)) await record(task, slot, sighting, (block) => ends.isClear(slot, block));
     }
