@@ -252,7 +252,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a server that takes no range of protocol versions is never used",
-    `${AT}/remoteServer.ts`,
+    `${AT}/greeting.ts`,
     'const isRefused = !range.ok && range.error.kind === "rpc";',
     'const isRefused = !range.ok && range.error.kind === "busy";',
     OTHERS_TEST,
@@ -462,9 +462,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "who comes after another first block was fixed counts as found to lie",
-    `${AT}/remoteServer.ts`,
-    "if (isStored) this.outvoted(why);",
-    "if (isStored) this.contradicted(why);",
+    `${AT}/greeting.ts`,
+    'isStored ? "outvoted" : "contradicted"',
+    'isStored ? "contradicted" : "contradicted"',
     "test/electrum/firstBlock.test.ts",
   ),
   bug(
@@ -1475,16 +1475,16 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a chain that has not come to the checkpoint is followed",
-    `${AT}/remoteServer.ts`,
-    "if (checkpoint.height > tipHeight) {",
-    "if (checkpoint.height > tipHeight) return true;\n    if (tipHeight < 0) {",
+    `${AT}/greeting.ts`,
+    "if (checkpoint.height > tipHeight)\n",
+    "if (checkpoint.height > tipHeight) return ok(undefined);\n  if (tipHeight < 0)\n",
     SERVERS_TEST,
   ),
   bug(
     "a chain without the coins file's block is followed",
-    `${AT}/remoteServer.ts`,
-    "if (header.value.hash === checkpoint.hash) return true;",
-    "if (header.value.prevHash !== checkpoint.hash) return true;",
+    `${AT}/greeting.ts`,
+    "if (header.value.hash === checkpoint.hash)",
+    "if (header.value.prevHash !== checkpoint.hash)",
     SERVERS_TEST,
   ),
   bug(
@@ -1510,9 +1510,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "the first block heard of is kept whatever follows it",
-    `${AT}/remoteServer.ts`,
-    "if (second.value.prevHash === first.hash) return true;",
-    "if (second.value.prevHash !== NO_BLOCK) return true;",
+    `${AT}/greeting.ts`,
+    "return second.value.prevHash === first.hash ?",
+    "return second.value.prevHash !== NO_BLOCK ?",
     SERVERS_TEST,
   ),
   bug(

@@ -1,19 +1,17 @@
-import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
-import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer, tryToParse } from "./answers.ts";
+import { type AnswerParser, parseStatus, parseTip, type TipAnswer, tryToParse } from "./answers.ts";
 import { CallWindow } from "./callWindow.ts";
 import { EndingMethods } from "./endingMethods.ts";
 import { isUnknownMethod, METHOD_NOT_FOUND, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
+import { greet } from "./greeting.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import type { ServerCredit } from "./serverCredit.ts";
 import { tooLateText } from "./socketFault.ts";
 
-/** What we call ourselves, and the protocols spoken, lowest and highest. */
-const CLIENT = "swapnode";
 /**
  * Methods that not every server has (electrs knows no `id_from_pos` in some versions, no `get_mempool` in most, others no fees) and without which it is of use
  * all the same. One that does not know another method is asked again: what it must prove it has to prove.
@@ -27,11 +25,6 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   "blockchain.scripthash.get_mempool",
 ]);
 const ENDS_CONNECTION: ServerFault = { kind: "rpc", code: METHOD_NOT_FOUND, message: "it ends the connection when it is asked" };
-/** What the first block names as the one before it. */
-const NO_BLOCK = "0".repeat(64);
-const PROTOCOLS = ["1.4", "1.4.2"];
-/** The last of three numbers from which on a server can be told to forget a script. */
-const FORGETS_FROM = 2;
 /** Wait before a server that failed is tried again; doubles up to the longest. */
 const FIRST_REST_MS = 1_000;
 const MAX_REST_MS = 300_000;
@@ -198,64 +191,18 @@ export class RemoteServer {
     }
   }
 
-  /** False: the connection has ended meanwhile. */
+  /** False: it is not taken, or the connection has ended meanwhile. */
   async #greet(): Promise<boolean> {
-    const { rules, genesis } = this.#deps;
-    const range = await this.ask("server.version", [CLIENT, PROTOCOLS], parseVersion);
-    // electrs before 0.10 takes one version and refuses a range.
-    const isRefused = !range.ok && range.error.kind === "rpc";
-    const version = isRefused ? await this.ask("server.version", [CLIENT, PROTOCOLS[0]], parseVersion) : range;
-    if (!version.ok) return this.#refuse(version.error);
-    this.#forgets = Number(version.value.split(".")[2] ?? 0) >= FORGETS_FROM;
-    const first = await this.ask("blockchain.block.header", [0], (v) => parseOneHeader(v, rules));
-    if (!first.ok) return this.#refuse(first.error);
-    const wanted = genesis(first.value.hash);
-    if (wanted !== null && first.value.hash !== wanted) {
-      const isStored = rules.firstBlock === null;
-      const advice = isStored ? '; if it is the right one, enable the coin once with "rescan": true' : "";
-      const why = `it serves another chain: its first block is ${first.value.hash}, not ${wanted}${advice}`;
-      if (isStored) this.outvoted(why);
-      else this.contradicted(why);
+    const greeting = await greet(this, this.#deps);
+    if (!greeting.ok) {
+      const { kind, why } = greeting.error;
+      if (kind === "refused") this.#connection?.end(why);
+      else this[kind](why);
       return false;
     }
-    this.#genesis = first.value.hash;
-    const tip = await this.askTip();
-    if (!tip.ok) return this.#refuse(tip.error);
-    if (wanted === null && !(await this.#beginsWith(first.value, tip.value.height))) return false;
-    return (await this.#hasCheckpoint(tip.value.height)) && this.#connection !== null;
-  }
-
-  /** Whether a first block is one, and the second follows it: the first that is heard of is kept for good. */
-  async #beginsWith(first: BlockHeader, tipHeight: number): Promise<boolean> {
-    const { rules } = this.#deps;
-    const method = "blockchain.block.header";
-    if (first.prevHash !== NO_BLOCK) return this.#refuse({ kind: "bad_answer", method, detail: "a first block that follows another one" });
-    if (tipHeight === 0) return true;
-    const second = await this.ask(method, [1], (v) => parseOneHeader(v, rules));
-    if (!second.ok) return this.#refuse(second.error);
-    if (second.value.prevHash === first.hash) return true;
-    return this.#refuse({ kind: "bad_answer", method, detail: "a second block that does not follow the first one" });
-  }
-
-  /** Whether its chain has the block that the coins file names. */
-  async #hasCheckpoint(tipHeight: number): Promise<boolean> {
-    const { rules } = this.#deps;
-    const { checkpoint } = rules;
-    if (checkpoint === null) return true;
-    if (checkpoint.height > tipHeight) {
-      this.#connection?.end(`it is at block ${tipHeight}, below block ${checkpoint.height} that the coins file names`);
-      return false;
-    }
-    const header = await this.ask("blockchain.block.header", [checkpoint.height], (v) => parseOneHeader(v, rules));
-    if (!header.ok) return this.#refuse(header.error);
-    if (header.value.hash === checkpoint.hash) return true;
-    this.contradicted(`it serves another chain: its block ${checkpoint.height} is ${header.value.hash}, not ${checkpoint.hash}`);
-    return false;
-  }
-
-  #refuse(fault: ServerFault): false {
-    this.#connection?.end(serverFaultText(fault));
-    return false;
+    this.#genesis = greeting.value.genesis;
+    this.#forgets = greeting.value.forgets;
+    return this.#connection !== null;
   }
 
   #arrived(): void {
@@ -417,7 +364,7 @@ export class RemoteServer {
     if (method === "blockchain.headers.subscribe") {
       const tip = tryToParse((v) => parseTip(v, this.#deps.rules), params[0]);
       if (!tip.ok) {
-        this.#refuse({ kind: "bad_answer", method, detail: tip.error.detail });
+        this.#connection?.end(serverFaultText({ kind: "bad_answer", method, detail: tip.error.detail }));
         return;
       }
       this.#tip = tip.value;
