@@ -326,9 +326,14 @@ function drain(left: bigint): bigint {
   return nonce;
 }
 
-/** A swap whose maker died right after the mark of its claim. */
-async function diedAtMark(rel: Ticker): Promise<{ readonly uuid: string; readonly sent: SignedEvmTx[] }> {
+/** A swap whose maker died right after the mark of its claim. @param left wei that its account has at the start; absent: plenty */
+async function diedAtMark(rel: Ticker, left?: bigint): Promise<{ readonly uuid: string; readonly sent: SignedEvmTx[] }> {
   t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+  if (left !== undefined) {
+    drain(left);
+    t.world.accountChain(ETH).mine();
+    await t.world.advance(30_000);
+  }
   before = books(t);
   const sent: SignedEvmTx[] = [];
   onSend(t.maker, "claim", (claim) => sent.push(claim), "before", 100);
@@ -462,17 +467,9 @@ test(
 test(
   "one that a maker comes back to after its limit is not sent with less gas than it needs either, where the account cannot pay for more",
   async () => {
-    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    const { uuid, sent } = await diedAtMark(TOKEN, 27n * 10n ** 15n);
     const { maker, world } = t;
     const chain = world.accountChain(ETH);
-    drain(27n * 10n ** 15n);
-    chain.mine();
-    await world.advance(30_000);
-    const sent: SignedEvmTx[] = [];
-    onSend(maker, "claim", (claim) => sent.push(claim), "before", 100);
-    const hasDied = diesAtMark(maker);
-    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
-    await world.runUntil("the mark", hasDied, HOUR_MS);
     const token = chain.tokens.get(TOKEN_AT) ?? expect.fail("no token");
     token.moreGas = 900_000n;
     await world.advance(1.75 * HOUR_MS);
@@ -492,17 +489,9 @@ test.each([
 ] as const)(
   "nor does one node of two, which may have been given it, keep it here after its limit by saying that it needs more gas than the account can pay for: %s",
   async (_, coins) => {
-    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    const { uuid, sent } = await diedAtMark(TOKEN, 27n * 10n ** 15n);
     const { maker, world } = t;
     const chain = world.accountChain(ETH);
-    drain(27n * 10n ** 15n);
-    chain.mine();
-    await world.advance(30_000);
-    const sent: SignedEvmTx[] = [];
-    onSend(maker, "claim", (claim) => sent.push(claim), "before", 100);
-    const hasDied = diesAtMark(maker);
-    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
-    await world.runUntil("the mark", hasDied, HOUR_MS);
     maker.link(ETH).moreGas = 700_000n;
     await world.advance(1.75 * HOUR_MS);
     chain.spike(3n, HOUR_MS / 2);
