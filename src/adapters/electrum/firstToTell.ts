@@ -32,7 +32,7 @@ export function firstToTell<T>(
         return;
       }
       open++;
-      cancel = clock.after(SOON_MS, next);
+      if (queue.length > 0) cancel = clock.after(SOON_MS, next);
       ask(server, () => isOver).then(
         (told) => {
           open--;
