@@ -392,8 +392,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim is not signed with what it is found to need where its own coin is not there",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.spendGas(use, known, former && this.#otherCoin(former)),",
-    "this.spendGas(use, known),",
+    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former));",
+    "this.spendGas(use, tx.gasLimit);",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -547,6 +547,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "paymentMayExist(s) ? makerLock : null;",
     "paymentMayExist(s) ? null : null;",
     WAITING_TEST,
+  ),
+  bug(
+    "one node of two keeps a nonce free by naming as much gas for an empty transfer as all might, more than the account has",
+    KEEPER,
+    "least: wanted < least ? wanted : least };",
+    "least: wanted };",
+    KEEPER_TEST,
+  ),
+  bug(
+    "what holds up the line is replaced with too little gas for the data of nothing",
+    KEEPER,
+    "wanted: atMost(needed.wanted), least",
+    "wanted: atMost(needed.least), least",
+    KEEPER_TEST,
   ),
   bug(
     "one node of two keeps a nonce free, and all behind it waiting, by naming more gas for an empty transfer than the account has",
@@ -835,8 +849,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a withdrawal of all there is holds up the account for ever where nodes neither take nor refuse it",
     KEEPER,
-    "counted - call.value)",
-    "counted - tx.value)",
+    "counted - call.value]",
+    "counted - tx.value]",
     KEEPER_TEST,
   ),
   bug(
@@ -1012,8 +1026,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a fee that was given up keeps its filler from being paid",
     "src/app/coin/evm/nonceKeeper.ts",
-    "fee - this.#countedAt(nonce) > this.#freeFor(nonce)",
-    "fee > this.#freeFor(nonce)",
+    "this.#countedAt(nonce) + this.#freeFor(nonce)",
+    "this.#freeFor(nonce)",
     "src/app/coin/evm/nonceKeeper.test.ts",
   ),
   bug(
@@ -1084,8 +1098,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that waits is reckoned by the gas of now",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "former === undefined ? 0n : this.#own(former).tx.gasLimit",
-    "former === undefined ? 0n : 1n",
+    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former));",
+    "this.spendGas(use, 0n, this.#otherCoin(former));",
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
@@ -1318,8 +1332,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a cancelled payment's nonce is not used, and the payment may still be mined",
     BUILDER,
-    "data: NO_DATA, gas }, least, payment);",
-    "data: NO_DATA, gas }, least, null);",
+    "this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, null, payment);",
+    "this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, null, null);",
     MEDDLING,
   ),
   bug(
@@ -1515,8 +1529,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what replaces a withdrawal of a token takes as much gas, which nothing pays for",
     KEEPER,
-    "isForNothing ? await this.#gasForNothing(signal) : tx.gasLimit;",
-    "tx.gasLimit;",
+    "isForNothing ? await this.#gasForNothing(signal) : {",
+    "false ? await this.#gasForNothing(signal) : {",
     KEEPER_TEST,
   ),
   bug(
@@ -1529,15 +1543,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a hole is not filled while one of two nodes estimates no gas",
     KEEPER,
-    "const needed = units.ok ?",
-    'if (!units.ok) throw new Error("no estimate");\n    const needed = units.ok ?',
+    "const wanted = ample(",
+    'if (!units.ok) throw new Error("no estimate");\n    const wanted = ample(',
     KEEPER_TEST,
   ),
   bug(
     "a filler that nobody could estimate has no gas for its data",
     KEEPER,
-    "units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;",
-    "units.ok ? units.value : PLAIN_GAS;",
+    "units.ok ? units.value : PLAIN_GAS + dataGasToSign(chain));",
+    "units.ok ? units.value : PLAIN_GAS);",
     KEEPER_TEST,
   ),
   bug(
@@ -1785,8 +1799,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim is signed with more gas than a block has, as one node said it needs",
     TRADE_FUNDS,
-    "return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);",
-    "return wanted <= most ? wanted : most > least ? most : least;",
+    "return fitBlock(chain, fitted);",
+    "return fitted;",
     "test/sim/accountDataFees.test.ts",
   ),
   bug(

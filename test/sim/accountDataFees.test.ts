@@ -394,6 +394,18 @@ test.each([
   },
 );
 
+test("so has the cancellation of a payment that waits too long", async () => {
+  await feeWorld(0n, 300_000n);
+  onSend(t.maker, "payment", ({ txid }) => void chain().held.add(txid));
+  const uuid = await match(t, ETH, UTXO, "4", "0.5");
+  await t.world.runUntil("it has left", () => t.maker.has(uuid, (e) => e.type === "tx_signed" && e.slot === "makerPayment"), HOUR_MS);
+  t.maker.crash();
+  t.maker.link(ETH).moreGas = 10n ** 8n;
+  await t.maker.start([UTXO, ETH, TOKEN]);
+  await t.world.runUntil("it is over", isOver(uuid), 6 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["cancelled", "failed"]);
+});
+
 test("a claim that would lack gas however often it is signed is signed once, and shows no secret", async () => {
   await feeWorld(0n, 20_000n);
   vi.spyOn(EvmSwapCoin.prototype, "lacksGas").mockReturnValue(true);

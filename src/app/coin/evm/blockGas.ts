@@ -15,6 +15,20 @@ export function fitBlock(chain: Chain, gas: bigint): bigint {
   return isAboveBlock(chain, gas) ? (chain.status().tip?.gasLimit ?? gas) : gas;
 }
 
+/** With so much over a price it can be raised once, by an eighth at least. */
+const RAISE_DIVISOR = 4n;
+
+/**
+ * As much of `wanted` as `wei` pay for at this price, and once it is raised: what is not needed is not paid, but nodes refuse what an account could
+ * not pay for.
+ * @param least with less it would be in no block
+ */
+export function fitAccount(wei: bigint, price: bigint, { wanted, least }: { readonly wanted: bigint; readonly least: bigint }): bigint {
+  const paid = wei / (price + price / RAISE_DIVISOR + 1n);
+  if (wanted <= paid) return wanted;
+  return paid > least ? paid : least;
+}
+
 /**
  * Why a transaction with so much gas is in no block, whatever it pays; null: it may be. One node that takes it all the same, and is believed to
  * pass it on, would have everything later of its account wait behind it.

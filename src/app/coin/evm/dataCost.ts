@@ -11,11 +11,18 @@ const MOST_DATA_WEI = 10n ** 17n;
 export type DataBound = { readonly gas: DataGas; readonly wei: bigint };
 const NOTHING: DataBound = { gas: NO_DATA, wei: 0n };
 
-/** Nothing where it is not known: `dataObstacle` says so. */
+/** Nothing where it is not known: `dataObstacle` says so, and what is signed all the same has `dataGasToSign`. */
 export function dataBound(chain: Pick<EvmAccount["chain"], "dataCost">): DataBound {
   const cost = chain.dataCost();
   return cost === null ? NOTHING : { gas: withRoom(gasBeside(cost)), wei: cost.wei * DATA_ROOM };
 }
+
+/**
+ * The same gas for what is signed whatever nodes say. Where nothing is known of it, as since a start at which nodes contradict each other or are silent, it is
+ * as much as any swap reckons with: what is not needed is not paid, and with too little it would be in no block.
+ */
+export const dataGasToSign = (chain: Pick<EvmAccount["chain"], "dataCost">): DataGas =>
+  chain.dataCost() === null ? MOST_DATA_GAS : dataBound(chain).gas;
 
 /**
  * What a contract sends, as it is tried. On a chain that takes what data costs from the balance (OP stack) some nodes, anvil for one, take that from

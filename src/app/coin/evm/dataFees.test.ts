@@ -77,6 +77,11 @@ const held = (coin: SwapCoin, reserve: (c: SwapCoin) => ReturnType<SwapCoin["res
   return before - after;
 };
 
+const evmTx = (raw: Uint8Array) => {
+  const parsed = parseEvmTx(raw);
+  return parsed.ok ? parsed.value : expect.fail("no transaction");
+};
+
 test("each transaction of a swap is promised what its data may cost, as far as that may rise: two approvals of a token, too", () => {
   const payments = (of: "eth" | "token", count: number) => () =>
     held(coins[of], (coin) =>
@@ -358,6 +363,32 @@ test("while nothing is known of its data a claim or refund is signed with as muc
   const swap: Contract = { lock: 1_700_000_000, secretHash: new Uint8Array(20), refundKey, claimKey, units: 1n, swapContract: SWAPS };
   await coins.token.prepareToSpend(swap, signal);
   expect(size()).toBe(usual + 120_000);
+});
+
+test("so is a cancellation, and no payment that it must outbid keeps it from being paid for", () => {
+  const { eth } = coins;
+  const contract: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 1n, swapContract: SWAPS },
+  };
+  const built = eth.buildPayment({ contract, reservation: null });
+  const { raw } = built.ok ? built.value : expect.fail("no payment");
+  const usual = eth.spendSize("cancel", raw);
+  chain.data = null;
+  expect(eth.spendSize("cancel", raw)).toBe(usual + 1_500_000);
+  const bid = price();
+  // The market falls to a tenth of what the payment bids.
+  chain.prices = { legacy: bid / 10n, nextBaseFee: null, priority: null };
+  chain.balance = 2n * BigInt(usual) * bid;
+  const cancel = eth.buildCancel(raw);
+  const { tx } = cancel.ok ? evmTx(cancel.value.raw) : expect.fail("no cancellation");
+  expect([tx.gasLimit > usual, tx.gasLimit * bid <= chain.balance]).toEqual([true, true]);
+  chain.balance = 10n ** 20n;
+  const dearer = eth.buildDearer?.(cancel.ok ? cancel.value.raw : raw, 0n);
+  expect(dearer?.ok && evmTx(dearer.value.raw).tx.gasLimit).toBe(BigInt(usual) + 1_500_000n);
+  // What is known by then takes nothing from it: its fee would be for less gas, and be paid.
+  chain.data = { gas: 21_000n, wei: 0n };
+  expect(eth.spendSize("cancel", dearer?.ok ? dearer.value.raw : raw)).toBe(usual + 1_500_000);
 });
 
 const DISPUTED = err({ kind: "Unreachable", message: "they contradict each other.", isDisputed: true } as const);

@@ -9,13 +9,13 @@ import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { OwnSignedTx, SpendArgs } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
-import { fitBlock, isAboveBlock } from "./blockGas.ts";
+import { isAboveBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import type { EvmSwapChain } from "./evmSwapChain.ts";
 import { paymentCall } from "./evmSwapReader.ts";
-import type { GasUse, Steps } from "./evmTradeFunds.ts";
+import type { GasUse, SpendUse, Steps } from "./evmTradeFunds.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { txGas, withGasMargin } from "./gasFigures.ts";
 import { bidOf, outgoingOf } from "./outgoing.ts";
@@ -40,8 +40,8 @@ export type EvmSwapBuilderDeps = {
   readonly chain: EvmSwapChain;
   /** Gas of a transaction by the usual limits. */
   readonly gasOf: (use: GasUse) => bigint;
-  /** Gas of a claim or refund signed now. `known`: what a former version has. */
-  readonly spendGas: (use: "claim" | "refund", known: bigint, former?: Uint8Array) => bigint;
+  /** Gas of what is signed now. `former`: what it replaces, or does again. */
+  readonly spendGas: (use: SpendUse, former?: Uint8Array) => bigint;
   /** Wei per gas a reservation was reckoned with; null when there is none. */
   readonly ceilingOf: (reservation: Reservation) => bigint | null;
   /** Why nothing is signed for a reservation at the present prices, one sentence; null: it may be. */
@@ -219,31 +219,28 @@ export class EvmSwapBuilder {
   }
 
   #spend(terms: PaymentTerms, data: Uint8Array, use: "claim" | "refund", { fee, replaces }: SpendArgs): Result<OwnSignedTx, FundsError> {
-    const { chain, spendGas } = this.#deps;
-    const state = chain.payment({ contract: terms.contract, id: idText(terms) })?.state;
+    const state = this.#deps.chain.payment({ contract: terms.contract, id: idText(terms) })?.state;
     // It would be reverted, and cost its gas.
     if (state !== "sent") return this.#internal(`the swap contract calls the payment ${state ?? "unknown"}`);
     // The token may have been found to need more than is known now; the fee was reckoned for that (`spendSize`).
-    const former = replaces ? parseEvmTx(replaces) : null;
-    const limit = spendGas(use, former?.ok ? former.value.tx.gasLimit : 0n);
-    return this.#send({ to: terms.contract, value: 0n, data, gas: limit }, fee ?? null, replaces ?? null);
+    const gas = this.#deps.spendGas(use, replaces);
+    return this.#send({ to: terms.contract, value: 0n, data, gas }, fee ?? null, replaces ?? null);
   }
 
   /** An empty transfer to oneself with the nonce of a payment, so that the payment can no longer be mined. */
-  cancel(payment: Uint8Array, least: bigint | null): Result<OwnSignedTx, FundsError> {
+  cancel(payment: Uint8Array): Result<OwnSignedTx, FundsError> {
     const { account } = this.#deps.coin;
-    const gas = fitBlock(account.chain, this.#deps.gasOf("cancel"));
-    return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, least, payment);
+    const gas = this.#deps.spendGas("cancel", payment);
+    return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, null, payment);
   }
 
   /** What `former` does, a claim, refund or cancellation, with its nonce and at a higher price; `isAnew`: with the next free nonce. */
   dearer(former: SignedEvmTx, fee: bigint, isAnew: boolean): Result<OwnSignedTx, FundsError> {
-    const { coin, gasOf, spendGas } = this.#deps;
-    const { to, value, data, gasLimit } = former.tx;
+    const { to, value, data } = former.tx;
     if (to === null) throw new Error("no claim, refund or cancellation");
     const call = parseSwapCall(data);
     const use = call.ok ? (call.value.kind === "senderRefund" ? "refund" : "claim") : "cancel";
-    const gas = use === "cancel" ? fitBlock(coin.account.chain, gasOf(use)) : spendGas(use, gasLimit, former.raw);
+    const gas = this.#deps.spendGas(use, former.raw);
     return this.#send({ to, value, data, gas }, fee, isAnew ? null : former.raw);
   }
 

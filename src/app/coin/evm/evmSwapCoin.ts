@@ -7,17 +7,7 @@ import type { OwnContracts } from "../../../core/swap/events.ts";
 import { equalBytes, toHex } from "../../../core/util/bytes.ts";
 import type { Result } from "../../../core/util/result.ts";
 import { hash160 } from "../../../core/utxo/hash.ts";
-import type {
-  CancelFees,
-  Contract,
-  OwnSignedTx,
-  SignedTx,
-  SpendArgs,
-  SpendObstacle,
-  SpendRates,
-  SwapCoin,
-  TxRefusal,
-} from "../../swap/swapCoin.ts";
+import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendObstacle, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce, unexplainedNonce } from "./claimObstacle.ts";
@@ -26,11 +16,11 @@ import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
-import { EvmTradeFunds } from "./evmTradeFunds.ts";
+import { EvmTradeFunds, type SpendUse } from "./evmTradeFunds.ts";
 import { priceOf } from "./gasBid.ts";
 import { asCall, CONTRACT_GAS, callRoom, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, NO_DATA, txGas } from "./gasFigures.ts";
 import { isClaimable } from "./isClaimable.ts";
-import { greatestCost, outgoingOf } from "./outgoing.ts";
+import { bidOf, greatestCost, outgoingOf } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 import { ReadTxs } from "./readTxs.ts";
@@ -74,7 +64,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       coin,
       chain: this.chain,
       gasOf: (use) => this.gasOf(use),
-      spendGas: (use, known, former) => this.spendGas(use, known, former && this.#otherCoin(former)),
+      spendGas: (use, former) => this.#gasToSign(use, former),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
       dearerThanReserved: (reservation) => this.dearerThanReserved(reservation),
       stepsAfter: (use) => this.stepsAfter(use),
@@ -205,8 +195,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   buildRefund(args: SpendArgs): Result<OwnSignedTx, FundsError> {
     return this.#builder.refund(args);
   }
-  buildCancel(payment: Uint8Array, { least }: CancelFees = {}): Result<OwnSignedTx, FundsError> {
-    return this.#builder.cancel(payment, least ?? null);
+  buildCancel(payment: Uint8Array): Result<OwnSignedTx, FundsError> {
+    return this.#builder.cancel(payment);
   }
   async isHopeless(spend: Uint8Array, showsSecret: boolean, signal: AbortSignal): Promise<boolean | null> {
     const { to, data } = this.#own(spend).tx;
@@ -242,9 +232,22 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const rate = { perKb, wholeKb: false };
     return { rate, floorPerKb: null, relayPerKb: null, mostPerTx: MOST_PER_TX, isFixed: false, childSize: 0 };
   }
-  spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number {
-    const least = former === undefined ? 0n : this.#own(former).tx.gasLimit;
-    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, least, former && this.#otherCoin(former)));
+  spendSize(what: SpendUse, former?: Uint8Array): number {
+    return Number(this.#gasToSign(what, former));
+  }
+  #gasToSign(use: SpendUse, former?: Uint8Array): bigint {
+    if (former === undefined) return this.spendGas(use, 0n);
+    const { tx } = this.#own(former);
+    if (use !== "cancel") return this.spendGas(use, tx.gasLimit, this.#otherCoin(former));
+    // It must pay for outbidding all that have its nonce, the payment first, which has gas of its own.
+    const bids = [tx, ...this.coin.account.nonces.othersAt(tx.nonce).map((other) => other.tx)].map((one) => priceOf(bidOf(one)));
+    const known = this.#callOf(former) === null ? tx.gasLimit : 0n;
+    return this.spendGas(
+      use,
+      known,
+      null,
+      bids.reduce((most, bid) => (bid > most ? bid : most)),
+    );
   }
   feeValue(units: bigint): bigint | null {
     const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];

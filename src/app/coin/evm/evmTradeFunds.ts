@@ -7,28 +7,18 @@ import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
 import { APPROVAL_GAS } from "./allowanceKeeper.ts";
-import { fitBlock } from "./blockGas.ts";
-import { dataBound, dataObstacle } from "./dataCost.ts";
+import { fitAccount, fitBlock } from "./blockGas.ts";
+import { dataBound, dataGasToSign, dataObstacle } from "./dataCost.ts";
 import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { FoundGas, FoundGasOf } from "./foundGas.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
-import {
-  ampleLimit,
-  type CallGas,
-  callGas,
-  type DataGas,
-  leastLimit,
-  MOST_DATA_GAS,
-  MOST_LIMIT,
-  NO_DATA,
-  NO_GAS,
-  type TxGas,
-  txGas,
-} from "./gasFigures.ts";
+import { ampleLimit, type CallGas, callGas, type DataGas, leastLimit, MOST_LIMIT, NO_DATA, NO_GAS, type TxGas } from "./gasFigures.ts";
 
+/** What ends a payment. */
+export type SpendUse = "claim" | "refund" | "cancel";
 /** Transactions of a swap that cost gas. */
-export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
+export type GasUse = "payment" | "fee" | SpendUse;
 
 /** `orLessGas`: as much gas as there is where the price has risen since it was promised. */
 type HowLong = { readonly ttlMs: number; readonly orLessGas?: boolean };
@@ -44,9 +34,6 @@ type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: 
 
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
-
-/** Of the price, for which the account must still have the gas when the bid is raised. */
-const RAISE_DIVISOR = 4n;
 
 /** Gas for data that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
 const FOUND_MS = 600_000;
@@ -234,22 +221,21 @@ export class EvmTradeFunds {
     return this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : null;
   }
   /**
-   * The same of a claim or refund that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
-   * signed with more is in no block, whatever they say later. Where nothing is known of its data, as since a start at which nodes contradict each other or
-   * are silent, it has as much for that as any swap reckons with: what is not needed is not paid, and with too little it would be in no block either.
+   * The same of a claim, refund or cancellation that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
+   * signed with more is in no block, whatever they say later.
    * @param known what a former version has
+   * @param beaten wei per gas that it must outbid
    */
-  protected spendGas(use: "claim" | "refund", known: bigint, other: EvmAddress | null = null): bigint {
+  protected spendGas(use: SpendUse, known: bigint, other: EvmAddress | null = null, beaten = 0n): bigint {
     const { chain, address } = this.coin.account;
-    const least = ampleLimit(this.#usualGas(use, other), this.#foundGas(use, other), NO_DATA);
-    const isDataKnown = chain.dataCost() !== null || this.#foundDataGas !== null;
-    const asked = isDataKnown ? this.gasOf(use, other) : txGas(least + MOST_DATA_GAS);
+    const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
+    const least = ampleLimit(usual, found, NO_DATA);
+    const asked = ampleLimit(usual, found, this.#foundDataGas === null ? dataGasToSign(chain) : this.besideGas);
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
     const price = this.#price();
-    const paid = left / (price + price / RAISE_DIVISOR + 1n);
-    const most = paid < MOST_LIMIT ? paid : MOST_LIMIT;
-    return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);
+    const fitted = fitAccount(left, beaten > price ? beaten : price, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });
+    return fitBlock(chain, fitted);
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected leastClaimGas(other: EvmAddress | null = null): TxGas {

@@ -450,6 +450,20 @@ test("so it is of a token where nothing is free: what a plain transfer needs les
   expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n, gasLimit: 23_100n });
 });
 
+test("so it is where nothing is known of the gas for data: with as much as the account has for it", async () => {
+  failAtPayments();
+  chain.data = null;
+  chain.balance = 2n * GWEI * 60_000n;
+  chain.estimate = () => err({ kind: "Unreachable", message: "they contradict each other", isDisputed: true });
+  await nonces.send(pay(0n, 2n, 0n, new Uint8Array(100)), signal);
+  for (let i = 0; i < 60; i++) {
+    keeper?.awaitLine();
+    await blocks(1);
+  }
+  const filler = sent().at(-1);
+  expect([filler?.to, (filler?.gasLimit ?? 0n) > 23_100n, (filler?.gasLimit ?? 0n) < 60_000n]).toEqual([address, true, true]);
+});
+
 test.each([
   { what: "a cheaper version was taken before", isTaken: true },
   { what: "a cheaper version was not sent since the start", isTaken: false },
@@ -562,6 +576,23 @@ test("a nonce is filled also where one node of two says that an empty transfer n
   await nonces.send(pay(1n), signal);
   await blocks(10);
   expect(sent().find(({ nonce }) => nonce === 0n)).toMatchObject({ to: address, value: 0n, gasLimit: 23_100n });
+});
+
+test("nor does it by a figure that all might name: the account fills with as much gas as it has", async () => {
+  chain.balance = 2n * GWEI * 100_000n;
+  chain.estimate = () => ok(770_000n);
+  await nonces.send(pay(1n), signal);
+  await blocks(10);
+  const filler = sent().find(({ nonce }) => nonce === 0n);
+  expect([filler?.to, (filler?.gasLimit ?? 0n) > 23_100n, (filler?.gasLimit ?? 0n) < 100_000n]).toEqual([address, true, true]);
+});
+
+test("while nothing is known of the gas for data a nonce is filled with as much as any swap reckons with", async () => {
+  chain.estimate = () => err({ kind: "Unreachable", message: "they contradict each other", isDisputed: true });
+  chain.data = null;
+  await nonces.send(pay(1n), signal);
+  await blocks(10);
+  expect(sent().find(({ nonce }) => nonce === 0n)).toMatchObject({ to: address, gasLimit: ((21_000n + 1_500_000n) * 110n) / 100n });
 });
 
 test("what a waiting swap left is sent at each block while its turn has come and no pool has it, and no more when the swap goes on", async () => {

@@ -1,15 +1,15 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
 import { MOST_BESIDE } from "../../../core/evm/dataCost.ts";
 import { parseErc20Call } from "../../../core/evm/erc20.ts";
-import { greatestFee } from "../../../core/evm/gas.ts";
+import { greatestFee, replacementBid } from "../../../core/evm/gas.ts";
 import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
 import { steadyTime } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
-import { fitBlock, isAboveBlock } from "./blockGas.ts";
-import { dataBound } from "./dataCost.ts";
+import { fitAccount, fitBlock, isAboveBlock } from "./blockGas.ts";
+import { dataBound, dataGasToSign } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import type { WaitingTx } from "./nonceLedger.ts";
@@ -40,6 +40,8 @@ const RAISE = { blocks: BASE_FEE_BLOCKS, ms: 30_000 } as const;
 const MOST_RAISE = 50n;
 /** Hundredths an estimate is raised to: what a chain reckons besides the plain 21,000 may change until then. */
 const ESTIMATE_PERCENT = 110n;
+
+const ample = (gas: bigint): bigint => (gas * ESTIMATE_PERCENT + 99n) / 100n;
 
 /** What a transfer to an account without code needs. */
 const PLAIN_GAS = 21_000n;
@@ -214,15 +216,16 @@ export class NonceKeeper {
   async #fill(nonce: bigint, signal: AbortSignal): Promise<void> {
     const { chain, address, gas, nonces, log } = this.#deps;
     const call = emptyTo(address);
-    const [prices, gasLimit] = [chain.gasPrices(), await this.#gasForNothing(signal)];
+    const [prices, needed] = [chain.gasPrices(), await this.#gasForNothing(signal)];
     if (!prices) return;
     const bid = marketBid(prices, bidRuleOf(gas));
-    const fee = greatestFee(bid, gasLimit) + dataBound(chain).wei;
     const filled = await nonces.signNext(
       (next) => {
         if (next !== nonce) return err({ kind: "Rejected", message: "it is free no longer" });
-        if (priceOf(bid) > MOST_PRICE || fee - this.#countedAt(nonce) > this.#freeFor(nonce))
-          return err({ kind: "Rejected", message: `${fee} wei for gas are too much` });
+        const free = this.#countedAt(nonce) + this.#freeFor(nonce) - dataBound(chain).wei;
+        const gasLimit = fitBlock(chain, fitAccount(free, priceOf(bid), needed));
+        const fee = greatestFee(bid, gasLimit);
+        if (priceOf(bid) > MOST_PRICE || fee > free) return err({ kind: "Rejected", message: `${fee} wei for gas are too much` });
         return ok(signCall(this.#deps, call, { bid, gasLimit, nonce }));
       },
       true,
@@ -233,13 +236,15 @@ export class NonceKeeper {
     log.info("nonce_filled", { coin: chain.ticker, nonce: String(nonce), ...outcome });
   }
 
-  async #gasForNothing(signal: AbortSignal): Promise<bigint> {
+  /** Gas of an empty transfer: what it may need, and what it has at least where the account cannot pay for that. */
+  async #gasForNothing(signal: AbortSignal): Promise<{ readonly wanted: bigint; readonly least: bigint }> {
     const { chain, address } = this.#deps;
     const units = await chain.estimateGas({ from: address, ...emptyTo(address) }, signal, PLAIN_GAS + MOST_BESIDE);
     // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
     // Nor does the line stand still for as long as too few nodes estimate, or one of two names more than the account has.
-    const needed = units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;
-    return fitBlock(chain, (needed * ESTIMATE_PERCENT + 99n) / 100n);
+    const wanted = ample(units.ok ? units.value : PLAIN_GAS + dataGasToSign(chain));
+    const least = ample(PLAIN_GAS + dataBound(chain).gas);
+    return { wanted, least: wanted < least ? wanted : least };
   }
 
   /** What the line counts for a nonce already, for what was given up, too: of all that have it one is mined. */
@@ -273,11 +278,13 @@ export class NonceKeeper {
     const counted = this.#countedAt(tx.nonce);
     // The value that is not sent pays for it, and the gas that nothing does not need.
     const call = isForNothing ? emptyTo(address) : tx;
-    const least = isForNothing ? await this.#gasForNothing(signal) : tx.gasLimit;
-    const gasLimit = fitBlock(chain, least < tx.gasLimit ? least : tx.gasLimit);
-    const affordable = (this.#freeFor(tx.nonce) + counted - call.value) / gasLimit;
-    const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, affordable].reduce((a, b) => (a < b ? a : b));
-    const bid = raisedBid(old, marketBid(prices, bidRuleOf(gas)), most);
+    const needed = isForNothing ? await this.#gasForNothing(signal) : { wanted: tx.gasLimit, least: tx.gasLimit };
+    const atMost = (gasLimit: bigint): bigint => (gasLimit < tx.gasLimit ? gasLimit : tx.gasLimit);
+    const [market, free] = [marketBid(prices, bidRuleOf(gas)), this.#freeFor(tx.nonce) + counted - call.value];
+    const asked = { wanted: atMost(needed.wanted), least: atMost(needed.least) };
+    const gasLimit = fitBlock(chain, fitAccount(free, priceOf(replacementBid(old, market)), asked));
+    const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, free / gasLimit].reduce((a, b) => (a < b ? a : b));
+    const bid = raisedBid(old, market, most);
     const line = { coin: chain.ticker, nonce: String(tx.nonce), txid: head.txid };
     if (bid === null) {
       log.warn("stuck_at_most_price", { ...line, most: String(most) });

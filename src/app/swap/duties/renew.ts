@@ -43,16 +43,16 @@ function nextVersion(task: SwapTask, slot: Slot, tx: OwnTx, refused: boolean, fo
 function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | null {
   const { role } = task.state.terms;
   const coin = coinOf(task, "cancel");
+  const newest = fromHex(tx.raw);
   const payment = task.state.own[ownPayment(role)];
   const paid = feeOf(task, "cancel", tx);
   if (coin.relayPolicy === "nonce") {
-    const due = payment && paid !== null ? nextFee(feeQuestion(task, "cancel", coin.spendSize("cancel")), paid) : null;
-    const raised = payment && due !== null ? coin.buildCancel(fromHex(payment.raw), { least: due }) : null;
+    const due = paid === null ? null : nextFee(feeQuestion(task, "cancel", coin.spendSize("cancel", newest)), paid);
+    const raised = due === null ? null : coin.buildDearer?.(newest, due);
     return raised?.ok ? raised.value : null;
   }
   if (!refused || !payment || paid === null) return null;
   const { floorPerKb } = coin.spendRates();
-  const newest = fromHex(tx.raw);
   const least = floorPerKb === null ? 0n : relayFee({ floorPerKb, size: tx.raw.length / 2 });
   const isBroken = coin.feeOf(newest) === null || coin.restsOnAged?.(newest) === true;
   if (least <= paid && !isBroken) return null;
