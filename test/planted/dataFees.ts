@@ -55,6 +55,20 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     FIGURES,
   ),
   bug(
+    "an account with code cannot trade where nodes take from the contract what its transfer's data costs",
+    `${APP}/payoutObstacle.ts`,
+    "fromContract(chain, { from: payer, to: address, value: units, data: NO_DATA });",
+    "{ from: payer, to: address, value: units, data: NO_DATA };",
+    `${APP}/payoutObstacle.test.ts`,
+  ),
+  bug(
+    "an account with code cannot trade where data counts as gas",
+    `${APP}/payoutObstacle.ts`,
+    "if (tried.ok && beside > 0n &&",
+    "if (tried.ok && beside < 0n &&",
+    `${APP}/payoutObstacle.test.ts`,
+  ),
+  bug(
     "one node of two keeps a claim home for ever by saying that it needs more gas than is taken",
     "src/adapters/evmRpc/dataCostReader.ts",
     "told.filter((one) => one > most).length >= need",
@@ -72,8 +86,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "one node of two keeps a claim home for ever by saying that the account's code needs more gas than is left for it",
     `${APP}/payoutObstacle.ts`,
-    "data: NO_DATA }, signal, MOST_GAS);",
-    "data: NO_DATA }, signal);",
+    "estimateGas(payout, signal, MOST_GAS + beside);",
+    "estimateGas(payout, signal);",
     `${APP}/payoutObstacle.test.ts`,
   ),
   bug(

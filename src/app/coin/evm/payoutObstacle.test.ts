@@ -31,3 +31,27 @@ test.each([
   const found = await payoutObstacle({ chain, address, platform: "ETH" }, ZERO_ADDRESS, 0n, signal);
   expect([found?.isRefused ?? null, found?.reason.endsWith(".")]).toEqual([isRefused, found === null ? undefined : false]);
 });
+
+test("where what data costs is taken from the balance, nodes try it as though the contract had some for that, too", async () => {
+  const chain = new FakeAccountChain();
+  chain.data = { gas: 21_000n, wei: 700n };
+  chain.hasCode = async () => ok(true);
+  chain.estimate = ({ isFunded }) => (isFunded ? ok(21_000n) : err({ kind: "Refused", message: "Insufficient funds." }));
+  expect(await payoutObstacle({ chain, address, platform: "ETH" }, ZERO_ADDRESS, 5n, signal)).toBeNull();
+});
+
+test.each([
+  ["what is left takes coins", ok(new Uint8Array(0)), null],
+  ["what is left does not", fault("Reverted"), true],
+] as const)(
+  "where data counts as gas, whether the code takes coins is called with the gas that contracts leave it: %s",
+  async (_, said, isRefused) => {
+    const chain = new FakeAccountChain();
+    chain.data = { gas: 129_416n, wei: 0n };
+    chain.hasCode = async () => ok(true);
+    chain.estimate = (_request, most = 0n) => (most > 200_000n ? ok(130_000n) : err(fault("Unreachable")));
+    chain.call = async (_request, _signal, gas) => (gas === 23_300n && "ok" in said ? said : err(fault("Reverted")));
+    const found = await payoutObstacle({ chain, address, platform: "ETH" }, ZERO_ADDRESS, 5n, signal);
+    expect(found?.isRefused ?? null).toBe(isRefused);
+  },
+);

@@ -1,5 +1,6 @@
 import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
 import type { SpendObstacle } from "../../swap/swapCoin.ts";
+import { dataBound, fromContract } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
 /** What a transfer to an account without code needs. */
@@ -25,8 +26,12 @@ export async function payoutObstacle(
   if (!code.ok)
     return { isRefused: false, reason: `whether this account takes ${platform} is not known: ${code.error.message.replace(/\.$/, "")}` };
   if (!code.value) return null;
-  const tried = await chain.estimateGas({ from: payer, to: address, value: units, data: NO_DATA }, signal, MOST_GAS);
+  const payout = fromContract(chain, { from: payer, to: address, value: units, data: NO_DATA });
+  const beside = dataBound(chain).gas;
+  const tried = await chain.estimateGas(payout, signal, MOST_GAS + beside);
   if (tried.ok && tried.value <= MOST_GAS) return null;
+  // What is above may be its data's, which a contract's transfer has none of, nor has what is only called.
+  if (tried.ok && beside > 0n && (await chain.call(payout, signal, MOST_GAS)).ok) return null;
   const why = tried.ok
     ? `that needs ${tried.value} gas, and swap contracts leave ${MOST_GAS} for it`
     : tried.error.message.replace(/\.$/, "");
