@@ -59,8 +59,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "the fee may eat the value",
     SCHEDULE,
-    "return min(sane, max(feeCap(q), last));",
-    "return max(sane, max(feeCap(q), last));",
+    "return min(sane, max(wholeCap(q), last));",
+    "return max(sane, max(wholeCap(q), last));",
     SCHEDULE_TEST,
   ),
   bug(

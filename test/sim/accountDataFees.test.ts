@@ -406,6 +406,56 @@ test("so has the cancellation of a payment that waits too long", async () => {
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["cancelled", "failed"]);
 });
 
+test.each([
+  ["taker's claim", "taker", "takerPayment", "makerPaymentSpend", 45n],
+  ["maker's refund", "maker", "makerPayment", "makerPaymentRefund", 6n],
+] as const)(
+  "one node of two that names absurd gas for data since a start: the %s follows the price of gas all the same",
+  async (_, side, paid, slot, factor) => {
+    await feeWorld(0n, 0n);
+    const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+    const isPaid = (): boolean => t.maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === paid);
+    await t.world.runUntil("it is paid", isPaid, 2 * HOUR_MS);
+    t.taker.crash();
+    if (side === "maker") t.maker.crash();
+    t[side].link(ETH).moreGas = 10n ** 8n;
+    chain().spike(factor, 24 * HOUR_MS, true);
+    await t[side].start([UTXO, ETH, TOKEN]);
+    const isDone = (): boolean => t[side].has(uuid, (e) => e.type === "tx_confirmed" && e.slot === slot);
+    await t.world.runUntil("it is done", isDone, 6 * HOUR_MS);
+  },
+);
+
+test.each([
+  ["its swap runs", 3n * 10n ** 16n, 4n],
+  ["its swap waits for its other coin", 3n * 10n ** 16n, 4n],
+  ["its swap waits for its other coin", 10n ** 20n, 45n],
+] as const)(
+  "so does a claim that was signed before gas is dearer, with less gas for its data: %s, the account has %s wei, and gas costs %s times as much",
+  async (how, left, factor) => {
+    await feeWorld(0n, 0n);
+    const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+    const isPaid = (): boolean => t.maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPayment");
+    await t.world.runUntil("it is paid", isPaid, 2 * HOUR_MS);
+    await drain(t.taker, left);
+    t.taker.crash();
+    t.taker.link(ETH).moreGas = 10n ** 8n;
+    const limits: bigint[] = [];
+    onSend(t.taker, "claim", ({ tx }) => void limits.push(tx.gasLimit), "before", 100);
+    await t.taker.start([UTXO, ETH, TOKEN]);
+    await t.world.runUntil("it is claimed", () => limits.length > 0, HOUR_MS);
+    chain().spike(factor, 24 * HOUR_MS, true);
+    const before = chain().tokenBalance(TOKEN_AT, t.taker.account);
+    if (how !== "its swap runs") {
+      t.taker.crash();
+      await t.taker.start([ETH, TOKEN]);
+    }
+    await t.world.runUntil("it is paid out", () => chain().tokenBalance(TOKEN_AT, t.taker.account) > before, HOUR_MS / 2);
+    const [first = 0n, last = 0n] = [limits[0], limits.at(-1)];
+    expect([first > last, last > 150_000n]).toEqual([true, true]);
+  },
+);
+
 test("a claim that would lack gas however often it is signed is signed once, and shows no secret", async () => {
   await feeWorld(0n, 20_000n);
   vi.spyOn(EvmSwapCoin.prototype, "lacksGas").mockReturnValue(true);

@@ -219,6 +219,10 @@ export interface SwapCoin extends TradingCoin {
    * @param former the version it replaces, which may have been signed with more gas than would be needed now
    */
   spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number;
+  /** Of that what is known to be needed (`FeeQuestion`). Absent: all of it. */
+  sureSize?(what: "claim" | "refund" | "cancel", former?: Uint8Array): number;
+  /** What a version pays for so much of its size, at its price; absent where only a whole fee counts. */
+  feeAt?(raw: Uint8Array, size: number): bigint;
   /**
    * What fees of claims and refunds of so many base units are measured by where the amount itself does not do: base units of the coin
    * that pays them. Null: the amount itself.

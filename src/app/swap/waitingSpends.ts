@@ -94,15 +94,18 @@ export function nextSpend(
   if (missed !== null && missed !== tx.raw) return null;
   const raw = fromHex(tx.raw);
   const tip = coin.chain.status().tip?.height;
+  const what = slot === "cancel" ? slot : slot === ownRefund(s.terms.role) ? "refund" : "claim";
+  const size = coin.spendSize(what, raw);
   const question = {
     ...feeWindow(s, slot, firstSigned(log, slot) ?? now),
     ...coin.spendRates(),
-    size: coin.spendSize(slot === "cancel" ? slot : slot === ownRefund(s.terms.role) ? "refund" : "claim", raw),
+    size,
+    sureSize: coin.sureSize?.(what, raw) ?? size,
     now,
     // One that was signed before its time has no height.
     blocksMissed: tip === undefined || tx.height === undefined ? 0 : Math.max(0, tip - tx.height),
   };
-  const paid = tx.fee === undefined ? coin.feeOf(raw) : BigInt(tx.fee);
+  const paid = coin.feeAt?.(raw, size) ?? (tx.fee === undefined ? coin.feeOf(raw) : BigInt(tx.fee));
   const due = paid === null ? null : nextFee(question, paid);
   // With too little gas it would fail whatever it pays for each.
   const isLacking = slot === ownClaim(s.terms.role) && coin.lacksGas?.(raw) === true;

@@ -6,6 +6,8 @@ export type FeeQuestion = {
   /** What is lost, or stays locked, while the transaction does not confirm. */
   readonly value: bigint;
   readonly size: number;
+  /** Of `size` what is known to be needed, where that is less: the rest is paid only where it is needed, and lowers no price. */
+  readonly sureSize?: number;
   /** What the backend asks for the next blocks. */
   readonly rate: FeeRate;
   /** Least rate worth offering, per 1000 bytes: what is relayed at all, or more by the coin's rules; null when nobody says. */
@@ -77,6 +79,10 @@ export function goingFee(q: Pick<FeeQuestion, "rate" | "floorPerKb" | "size">): 
 /** Most that is ever paid for a stake. */
 export const feeCap = ({ value, stake }: Pick<FeeQuestion, "value" | "stake">): bigint => value / SHARES[stake];
 
+/** The same for all of its size: for what is known to be needed no less of it is left than without the rest. */
+const wholeCap = (q: FeeQuestion, stake = q.stake): bigint =>
+  (feeCap({ value: q.value, stake }) * BigInt(q.size)) / BigInt(q.sureSize ?? q.size);
+
 /** The fee from which on daemons take a transaction of this size for a mistake. */
 export const absurdFee = ({ relayPerKb, size }: Pick<FeeQuestion, "relayPerKb" | "size">): bigint =>
   (ABSURD_FACTOR * min(relayPerKb ?? DEFAULT_RELAY_PER_KB, DEFAULT_RELAY_PER_KB) * BigInt(size)) / 1_000n;
@@ -87,9 +93,9 @@ export const absurdFee = ({ relayPerKb, size }: Pick<FeeQuestion, "relayPerKb" |
  */
 export function payableCap(q: FeeQuestion): bigint {
   const isOverdue = q.stake === "time" && q.now >= q.deadline;
-  const last = isOverdue ? min(goingFee(q), feeCap({ ...q, stake: "race" })) : 0n;
+  const last = isOverdue ? min(goingFee(q), wholeCap(q, "race")) : 0n;
   const sane = q.mostPerTx ?? max((absurdFee(q) * 2n) / 5n, 2n * relayFee(q));
-  return min(sane, max(feeCap(q), last));
+  return min(sane, max(wholeCap(q), last));
 }
 
 /** Doublings from `from` to at least `to`. */

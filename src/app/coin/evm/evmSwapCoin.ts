@@ -16,7 +16,7 @@ import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
-import { EvmTradeFunds, type SpendUse } from "./evmTradeFunds.ts";
+import { EvmTradeFunds, MOST_PER_TX, type SpendUse } from "./evmTradeFunds.ts";
 import { priceOf } from "./gasBid.ts";
 import { asCall, CONTRACT_GAS, callRoom, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, NO_DATA, txGas } from "./gasFigures.ts";
 import { isClaimable } from "./isClaimable.ts";
@@ -27,11 +27,6 @@ import { ReadTxs } from "./readTxs.ts";
 import { samePayment } from "./replacement.ts";
 import { failsWith, tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
 
-/**
- * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
- * mistakes.
- */
-const MOST_PER_TX = 10n ** 18n;
 /** A fee is raised to half of what it is measured by at most (`feeCap`), and the promise's worst spike is 50 times the usual price. */
 const SPIKE_ROOM = 2n * 50n;
 /** However little a swap is worth, its claim may cost ten times the usual price, and its refund, which a tenth is paid for, twice. */
@@ -248,6 +243,14 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       null,
       bids.reduce((most, bid) => (bid > most ? bid : most)),
     );
+  }
+  sureSize(what: SpendUse, former?: Uint8Array): number {
+    return Math.min(this.spendSize(what, former), Number(this.gasOf(what, former && this.#otherCoin(former))));
+  }
+  feeAt(raw: Uint8Array, size: number): bigint {
+    const { tx } = this.#own(raw);
+    const gas = BigInt(size);
+    return priceOf(bidOf(tx)) * (gas < tx.gasLimit ? gas : tx.gasLimit);
   }
   feeValue(units: bigint): bigint | null {
     const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];

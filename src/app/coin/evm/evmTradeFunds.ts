@@ -32,6 +32,12 @@ export type Steps = { readonly gas: bigint; readonly txs: bigint };
  */
 type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: bigint; readonly data: bigint; readonly perTx: bigint };
 
+/**
+ * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
+ * mistakes.
+ */
+export const MOST_PER_TX = 10n ** 18n;
+
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
 
@@ -234,7 +240,8 @@ export class EvmTradeFunds {
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
     const price = this.#price();
-    const fitted = fitAccount(left, beaten > price ? beaten : price, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });
+    const payable = left < MOST_PER_TX ? left : MOST_PER_TX;
+    const fitted = fitAccount(payable, beaten > price ? beaten : price, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });
     return fitBlock(chain, fitted);
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */

@@ -18,7 +18,7 @@ import { formsToSpend, rawOfForm, spentPayment, versionsOfForm } from "./payment
 export const coinOf = (task: SwapTask, slot: Slot): SwapCoin => task.coin(chainOf(task.state.terms.role, slot));
 
 /** What the fee of an own transaction depends on now. A child's fee is that of its package. */
-export function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
+export function feeQuestion(task: SwapTask, slot: Slot, size: number, sureSize = size): FeeQuestion {
   const of = isChildSlot(slot) ? parentOf(task.state.terms.role, slot) : slot;
   const coin = coinOf(task, of);
   const now = task.nowSec();
@@ -27,16 +27,20 @@ export function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuesti
   const tip = coin.chain.status().tip?.height;
   const from = leftOutSince(task, of);
   const blocksMissed = tip === undefined || from === null ? 0 : Math.max(0, tip - from);
-  return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, mostPerTx, now, blocksMissed };
+  return { ...feeWindow(task.state, of, firstSent), size, sureSize, rate, floorPerKb, relayPerKb, mostPerTx, now, blocksMissed };
 }
 
-export const spendSize = (task: SwapTask, slot: Slot, former?: Uint8Array): number =>
-  coinOf(task, slot).spendSize(slot === ownRefund(task.state.terms.role) ? "refund" : "claim", former);
+/** The same of a claim, refund or cancellation, where it is the first or replaces a former one. */
+export function spendQuestion(task: SwapTask, slot: Slot, former?: Uint8Array): FeeQuestion {
+  const what = slot === "cancel" ? slot : slot === ownRefund(task.state.terms.role) ? "refund" : "claim";
+  const coin = coinOf(task, slot);
+  return feeQuestion(task, slot, coin.spendSize(what, former), coin.sureSize?.(what, former));
+}
 
 /** Fee of the first version of a claim or refund: cheap where it can be raised, enough at once where it cannot. */
 export function firstFee(task: SwapTask, slot: Slot): bigint {
   const coin = coinOf(task, slot);
-  const question = feeQuestion(task, slot, spendSize(task, slot));
+  const question = spendQuestion(task, slot);
   if (coin.relayPolicy !== "overpay") return scheduledFee(question);
   if (coin.spendRates().isFixed) return feeForSize(question.rate, question.size);
   const [paid, due] = [upFrontFee(question.value, goingFee(question)), scheduledFee(question)];
@@ -109,7 +113,7 @@ export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSigna
   if (!payment || !tx || coinOf(task, slot).relayPolicy !== "nonce" || currentVersion(task, slot)) return null;
   const hopeless = isBeforeItsTime(task, slot) ? EARLY : await whyNotSpend(task, payment, signal);
   const last = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot) ?? 0;
-  const { deadline } = feeQuestion(task, slot, spendSize(task, slot));
+  const { deadline } = spendQuestion(task, slot);
   return task.nowSec() - last < tryAgainAfter(last, deadline) ? hopeless : null;
 }
 
@@ -127,8 +131,8 @@ export function nextSpend(task: SwapTask, slot: Slot, refused: boolean, form: st
   if (!payment || !tx) return null;
   const coin = coinOf(task, slot);
   const current = currentVersion(task, slot, form);
-  const question = feeQuestion(task, slot, spendSize(task, slot, current ? bytesOf(current) : undefined));
-  const paid = feeOf(task, slot, current ?? tx);
+  const question = spendQuestion(task, slot, current ? bytesOf(current) : undefined);
+  const paid = coin.feeAt?.(bytesOf(current ?? tx), question.size) ?? feeOf(task, slot, current ?? tx);
   if (paid === null) return null;
   if (!current) return buildSpend(task, slot, payment, paid, form);
   if (!refused && !isLate(question) && coin.builtOn(bytesOf(current)).size > 0) return null;

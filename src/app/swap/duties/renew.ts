@@ -7,7 +7,7 @@ import { Aborted } from "../../../ports/clock.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { childFees, nextChild } from "./childVersions.ts";
-import { coinOf, feeOf, feeQuestion, nextSpend } from "./feeVersions.ts";
+import { coinOf, feeOf, nextSpend, spendQuestion } from "./feeVersions.ts";
 import { versionsBeside } from "./paymentForms.ts";
 import { storeReplaced } from "./storeSigned.ts";
 
@@ -47,7 +47,8 @@ function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | 
   const payment = task.state.own[ownPayment(role)];
   const paid = feeOf(task, "cancel", tx);
   if (coin.relayPolicy === "nonce") {
-    const due = paid === null ? null : nextFee(feeQuestion(task, "cancel", coin.spendSize("cancel", newest)), paid);
+    const question = spendQuestion(task, "cancel", newest);
+    const due = paid === null ? null : nextFee(question, coin.feeAt?.(newest, question.size) ?? paid);
     const raised = due === null ? null : coin.buildDearer?.(newest, due);
     return raised?.ok ? raised.value : null;
   }

@@ -4,7 +4,7 @@ import { versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { buildSpend, feeQuestion, spendSize } from "./feeVersions.ts";
+import { buildSpend, spendQuestion } from "./feeVersions.ts";
 import { isUnseen } from "./lateClaim.ts";
 import { storeReplaced } from "./storeSigned.ts";
 
@@ -20,7 +20,7 @@ export async function signAmply(task: SwapTask): Promise<void> {
   if (!tx || (tx.attempted && !isUnseen(task)) || versionsOf(tx).length >= MAX_VERSIONS || !coin.lacksGas?.(fromHex(tx.raw))) return;
   // It is made anew, with another nonce.
   if (coin.lostNonce?.(fromHex(tx.raw))) return;
-  const question = feeQuestion(task, slot, spendSize(task, slot, fromHex(tx.raw)));
+  const question = spendQuestion(task, slot, fromHex(tx.raw));
   const built = buildSpend(task, slot, theirPayment(role), scheduledFee(question), null, fromHex(tx.raw));
   if (!built) return;
   // An account that cannot pay more would sign one after the other, each dearer.
