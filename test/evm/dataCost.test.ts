@@ -221,16 +221,17 @@ test("two nodes that name different fees: the last figure both agreed on stays, 
   expect(world.chain.status().error).toContain("contradict each other about the answer to eth_call (a, b)");
 });
 
-test("gas that data needs is the middle one of what the nodes say, of two the greater", async () => {
-  for (const [told, expected] of [
-    [[150_000n, 1n, 140_000n], 140_000n],
-    [[150_000n, 10n ** 9n, 140_000n], 150_000n],
-    [[150_000n, 21_000n], 150_000n],
+test("gas that data needs is the middle one of what the nodes say, of two the greater, of which no more is sure than both say", async () => {
+  for (const [told, expected, sure] of [
+    [[150_000n, 1n, 140_000n], 140_000n, undefined],
+    [[150_000n, 10n ** 9n, 140_000n], 150_000n, undefined],
+    [[150_000n, 21_000n], 150_000n, 21_000n],
   ] as const) {
     const world = scriptedWorld(told.length);
     for (const [i, gas] of told.entries()) world.nodes[i]?.says.set("eth_estimateGas", () => `0x${gas.toString(16)}`);
     await world.drive(world.chain.watchAccount(OWNER));
     expect(world.chain.dataCost()).toMatchObject({ gas: expected });
+    expect(world.chain.dataCost()?.sureGas).toBe(sure);
   }
 });
 

@@ -76,6 +76,14 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     SIM,
   ),
   bug(
+    "one node of two that names gas for data keeps the price of a claim or refund down",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "Number(this.sureGas(what,",
+    "Number(this.gasOf(what,",
+    SIM,
+  ),
+  bug("what one node of two says of gas for data is sure", READER, "? { sureGas } : {}) };", "? {} : {}) };", NODES),
+  bug(
     "what a swap that waits does not know to need keeps the price of its claim down",
     "src/app/swap/waitingSpends.ts",
     "coin.sureSize?.(what, raw) ?? size",

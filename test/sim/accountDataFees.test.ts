@@ -456,6 +456,20 @@ test.each([
   },
 );
 
+test("nor does one node of two keep the price down that names, from the match on, as much gas for data as is believed", async () => {
+  await feeWorld(0n, 0n);
+  const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+  t.taker.link(ETH).moreGas = 700_000n;
+  const before = chain().tokenBalance(TOKEN_AT, t.taker.account);
+  const limits: bigint[] = [];
+  onSend(t.taker, "claim", ({ tx }) => void limits.push(tx.gasLimit), "before", 100);
+  const isPaid = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPayment");
+  await t.world.runUntil("it is paid", isPaid, 2 * HOUR_MS);
+  chain().spike(45n, 24 * HOUR_MS, true);
+  await t.world.runUntil("it is paid out", () => chain().tokenBalance(TOKEN_AT, t.taker.account) > before, 2 * HOUR_MS);
+  expect(limits[0]).toBeGreaterThan(600_000n);
+});
+
 test("a claim that would lack gas however often it is signed is signed once, and shows no secret", async () => {
   await feeWorld(0n, 20_000n);
   vi.spyOn(EvmSwapCoin.prototype, "lacksGas").mockReturnValue(true);

@@ -21,7 +21,7 @@ const ref = ({ height, hash }: BlockRef): BlockRef => ({ height, hash });
 function dataOf(chain: SimEvmChain, link: EvmLink, before: ChainView | null): ChainView["data"] {
   const [gas, most] = [SAMPLE_GAS + chain.dataGas, sampleGas(MOST_BESIDE)];
   if (gas <= most && gas + link.moreGas > most) return before?.data ?? null;
-  return { gas: gas + link.moreGas, wei: link.lies.dataWei ?? chain.dataFee(SAMPLE_BYTES) };
+  return { gas: gas + link.moreGas, sureGas: gas, wei: link.lies.dataWei ?? chain.dataFee(SAMPLE_BYTES) };
 }
 
 function pricesOf(chain: SimEvmChain, { lies }: EvmLink): GasPrices {

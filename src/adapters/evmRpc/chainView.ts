@@ -61,7 +61,7 @@ const samePrices = (a: GasPrices | null, b: GasPrices | null): boolean =>
   a?.priority?.medium === b?.priority?.medium &&
   a?.priority?.high === b?.priority?.high;
 
-const sameData = (a: DataCost | null, b: DataCost | null): boolean => a?.gas === b?.gas && a?.wei === b?.wei;
+const sameData = (a: DataCost | null, b: DataCost | null): boolean => a?.gas === b?.gas && a?.sureGas === b?.sureGas && a?.wei === b?.wei;
 
 /** What of the reads answers something else than before. */
 export function viewChange(before: ChainView | null, after: ChainView): ChainChange {

@@ -33,6 +33,8 @@ export function middleEstimate(
   readonly query: Query<bigint>;
   readonly told: readonly bigint[];
   middle(): bigint | null;
+  /** As much of that as so many say. */
+  sure(need: number): bigint;
   /** Why that one is no answer though enough have given one: it is above `most`, and fewer than must agree say so. Null: it is one. */
   contested(quorum: Quorum): LookFault | null;
 } {
@@ -45,12 +47,13 @@ export function middleEstimate(
     const sorted = [...told].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
     return sorted[Math.floor(sorted.length / 2)] ?? null;
   };
+  const sure = (need: number): bigint => [...told].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0))[need - 1] ?? 0n;
   const contested = ({ need, nodes }: Quorum): LookFault | null => {
     const gas = middle();
     if (most === null || gas === null || gas <= most || told.filter((one) => one > most).length >= need) return null;
     return { kind: "disagree", what: `the answer to ${query.method}`, nodes: nodes.map(({ name }) => name) };
   };
-  return { query: { ...query, vote }, told, middle, contested };
+  return { query: { ...query, vote }, told, middle, sure, contested };
 }
 
 /** `isSettled`: the chain takes nothing for data, and has nothing that could ever take it. */
@@ -77,7 +80,8 @@ async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSigna
     if (!fee.ok) return fee;
     wei += fee.value;
   }
-  const cost = { gas: units, wei };
+  const sureGas = estimate.sure(quorum.need);
+  const cost = { gas: units, wei, ...(gasBeside({ gas: sureGas }) < gasBeside({ gas: units }) ? { sureGas } : {}) };
   return ok({ cost, isSettled: gas.ok && gasBeside(cost) === 0n && [l1, operator, scroll, arbitrum].every(isEmpty) });
 }
 

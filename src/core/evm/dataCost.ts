@@ -6,9 +6,10 @@ import { type EvmAddress, parseAnyCaseAddress } from "./address.ts";
 /**
  * What a chain that writes its data to another one takes for a transaction as long as the longest of this node, as the chain tells it.
  * - `gas`: what a transfer of nothing with such data needs. Some count the data as gas (Arbitrum).
+ * - `sureGas`: as much of that as as many nodes as must agree say; absent: all of it.
  * - `wei`: what is taken from the sender's balance beside gas times price (OP stack, Scroll); 0 on all others.
  */
-export type DataCost = { readonly gas: bigint; readonly wei: bigint };
+export type DataCost = { readonly gas: bigint; readonly sureGas?: bigint; readonly wei: bigint };
 
 export type DataCostFault = { readonly kind: "BadDataCost"; readonly detail: string };
 

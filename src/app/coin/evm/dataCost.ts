@@ -17,6 +17,12 @@ export function dataBound(chain: Pick<EvmAccount["chain"], "dataCost">): DataBou
   return cost === null ? NOTHING : { gas: withRoom(gasBeside(cost)), wei: cost.wei * DATA_ROOM };
 }
 
+/** Of its gas what is not the word of one node of two. */
+export function sureDataGas(chain: Pick<EvmAccount["chain"], "dataCost">): DataGas {
+  const cost = chain.dataCost();
+  return cost === null ? NO_DATA : withRoom(gasBeside({ gas: cost.sureGas ?? cost.gas }));
+}
+
 /**
  * The same gas for what is signed whatever nodes say. Where nothing is known of it, as since a start at which nodes contradict each other or are silent, it is
  * as much as any swap reckons with: what is not needed is not paid, and with too little it would be in no block.

@@ -245,7 +245,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     );
   }
   sureSize(what: SpendUse, former?: Uint8Array): number {
-    return Math.min(this.spendSize(what, former), Number(this.gasOf(what, former && this.#otherCoin(former))));
+    return Math.min(this.spendSize(what, former), Number(this.sureGas(what, former && this.#otherCoin(former))));
   }
   feeAt(raw: Uint8Array, size: number): bigint {
     const { tx } = this.#own(raw);

@@ -8,7 +8,7 @@ import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
 import { APPROVAL_GAS } from "./allowanceKeeper.ts";
 import { fitAccount, fitBlock } from "./blockGas.ts";
-import { dataBound, dataGasToSign, dataObstacle } from "./dataCost.ts";
+import { dataBound, dataGasToSign, dataObstacle, sureDataGas } from "./dataCost.ts";
 import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { FoundGas, FoundGasOf } from "./foundGas.ts";
@@ -247,6 +247,10 @@ export class EvmTradeFunds {
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected leastClaimGas(other: EvmAddress | null = null): TxGas {
     return leastLimit(this.usualClaimGas(other), this.#spendGasOf(other), this.besideGas);
+  }
+  /** What of that it takes in any case: what it was found to need beside may be the word of one node of two, and is not paid where it is not needed. */
+  protected sureGas(use: SpendUse, other: EvmAddress | null = null): TxGas {
+    return ampleLimit(this.#usualGas(use, other), NO_GAS, sureDataGas(this.coin.account.chain));
   }
   protected usualClaimGas(other: EvmAddress | null): CallGas {
     return this.#usualGas("claim", other);
