@@ -31,7 +31,7 @@ function discreet(rpc: DaemonRpc, node: NodeUrl): DaemonRpc {
   };
 }
 
-function backendOf(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): EvmBackend {
+function backendAt(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): EvmBackend {
   const { url, user, password } = node;
   if (node.transport === "ws") {
     const backend = new WsRpc(name, webSocketOpener(node, rng, MAX_ANSWER_BYTES), clock);
@@ -46,23 +46,46 @@ function backendOf(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): E
   return { name, rpc: discreet(rpc, node), close: () => rpc.close() };
 }
 
+/** One node by its address, and where that is named too, the one for the other transport. */
+type Addresses = { readonly first: NodeUrl; other: NodeUrl | null };
+
+/** Named twice, or over HTTP and over WebSocket. */
+const isSameNode = ({ url: a }: NodeUrl, { url: b }: NodeUrl): boolean =>
+  a.host === b.host && a.pathname === b.pathname && a.search === b.search;
+
+/** Where both are there it is asked over HTTP, and tells of heads over WebSocket. */
+function backendOf({ first, other }: Addresses, name: string, deps: EvmChainDeps): EvmBackend {
+  const one = backendAt(first, name, deps);
+  if (other === null) return one;
+  const two = backendAt(other, name, deps);
+  const [http, ws] = first.transport === "http" ? [one, two] : [two, one];
+  const close = (): void => {
+    one.close();
+    two.close();
+  };
+  return { ...ws, rpc: http.rpc, close };
+}
+
 type BadUrl = BadNodeUrl & { readonly index: number };
 
 function backendsOf(urls: readonly string[], deps: EvmChainDeps): Result<readonly EvmBackend[], BadUrl> {
   const names = new Map<string, number>();
-  const nodes: NodeUrl[] = [];
+  const nodes: Addresses[] = [];
   for (const [index, text] of urls.entries()) {
     const node = parseNodeUrl(text);
     if (!node.ok) return err({ ...node.error, index });
     // One that is named twice must not have two votes.
-    if (!nodes.some(({ url }) => url.href === node.value.url.href)) nodes.push(node.value);
+    const known = nodes.find(({ first }) => isSameNode(first, node.value));
+    if (known === undefined) nodes.push({ first: node.value, other: null });
+    else if (known.first.transport !== node.value.transport) known.other = node.value;
   }
   return ok(
     nodes.map((node) => {
       // Two accounts with one provider differ in their paths only, which are secret.
-      const count = (names.get(node.name) ?? 0) + 1;
-      names.set(node.name, count);
-      return backendOf(node, count === 1 ? node.name : `${node.name} (${count})`, deps);
+      const { name } = node.first;
+      const count = (names.get(name) ?? 0) + 1;
+      names.set(name, count);
+      return backendOf(node, count === 1 ? name : `${name} (${count})`, deps);
     }),
   );
 }

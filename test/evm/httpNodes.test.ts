@@ -76,6 +76,27 @@ test("a node that is named twice has one vote; another path at the same host is 
   expect(chain.status().nodes.map(({ name }) => name)).toEqual(["127.0.0.1:1", "127.0.0.1:1 (2)"]);
 });
 
+test.each([
+  [
+    ["https://a.example/key", "wss://a.example/key", "https://b.example/key"],
+    ["a.example", "b.example"],
+  ],
+  [
+    ["ws://127.0.0.1:1/?k=1", "ws://127.0.0.1:1/?k=2", "http://127.0.0.1:1/?k=2"],
+    ["127.0.0.1:1", "127.0.0.1:1 (2)"],
+  ],
+  [
+    ["http://127.0.0.1:1", "ws://127.0.0.1:2"],
+    ["127.0.0.1:1", "127.0.0.1:2"],
+  ],
+])("a node that is named over HTTP and over WebSocket has one vote: %j", (urls, names) => {
+  const deps = { clock: createSystemClock(), rng: seededRng(1), log: new SilentLog() };
+  const opened = openEvmChain({ ticker: "ETH", chainId: 1n, urls }, deps);
+  const chain = opened.ok ? opened.value : expect.fail(opened.error.reason);
+  closing.push(() => chain.close());
+  expect(chain.status().nodes.map(({ name }) => name)).toEqual(names);
+});
+
 test("a login in the URL is sent as one, and none is sent without", async () => {
   const seen: (string | undefined)[] = [];
   const url = await serve((response, request) => {

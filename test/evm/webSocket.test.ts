@@ -384,15 +384,19 @@ describe("over real sockets", () => {
     expect(await heard).toBe(0x80 | 5);
   });
 
-  test.skipIf(noAnvil)(`anvil is followed over ws alone, and tells of its heads${noAnvilReason}`, async () => {
+  test.skipIf(noAnvil).each([
+    ["over ws alone", ["wsUrl"]],
+    ["over HTTP and ws as one node", ["wsUrl", "url"]],
+  ] as const)(`anvil is followed %s, and tells of its heads${noAnvilReason}`, async (_, named) => {
     const anvil = await startAnvil();
     closing.push(() => anvil.stop());
     const options = { pollMs: 3_600_000, leastMs: 1 };
     const deps = { clock: createSystemClock(), rng: seededRng(1), log: new SilentLog() };
-    const opened = openEvmChain({ ticker: "ETH", chainId: CHAIN_ID, urls: [anvil.wsUrl], options }, deps);
+    const opened = openEvmChain({ ticker: "ETH", chainId: CHAIN_ID, urls: named.map((name) => anvil[name]), options }, deps);
     const chain = opened.ok ? opened.value : expect.fail(opened.error.reason);
     closing.unshift(() => chain.close());
     await chain.refresh();
+    expect(chain.status().nodes).toHaveLength(1);
     const before = chain.status().tip?.height ?? expect.fail("no tip");
     const heard = new Promise<void>((resolve) => chain.onChange(() => (chain.status().tip?.height === before + 1 ? resolve() : undefined)));
     await anvil.call("anvil_mine", ["0x1"]);

@@ -20,6 +20,20 @@ const ATTACKS_TEST = "test/sim/accountAttacks.test.ts";
 /** Orders and fees of coins whose fees the account, or another coin, pays. */
 export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
+    "a node that is named over HTTP and over WebSocket has two votes",
+    "src/main/openEvmChain.ts",
+    "isSameNode(first, node.value)",
+    "isSameNode(first, node.value) && first.transport === node.value.transport",
+    "test/evm/httpNodes.test.ts",
+  ),
+  bug(
+    "a node that is named over HTTP and over WebSocket tells of no heads",
+    "src/main/openEvmChain.ts",
+    "return { ...ws, rpc: http.rpc, close };",
+    "return { ...http, close };",
+    "test/evm/webSocket.test.ts",
+  ),
+  bug(
     "a node that estimates no gas keeps payments from beginning",
     "src/adapters/evmRpc/quorum.ts",
     "if (this.#query.mayLack && lacksMethod(error)) this.#lacking++;",
