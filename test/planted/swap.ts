@@ -1240,6 +1240,21 @@ export const SWAP: readonly PlantedBug[] = [
     "test/electrum/moreSwaps.test.ts",
   ),
   bug(
+    "a refund that its owner signs by Schnorr's scheme, as Bitcoin Cash takes it, is none",
+    "src/core/utxo/signInput.ts",
+    'if (scheme.kind === "forkid" && signature',
+    'if (scheme.kind !== "forkid" && signature',
+    "src/core/utxo/htlc.test.ts",
+    "src/core/utxo/signInput.test.ts",
+  ),
+  bug(
+    "a Schnorr signature of the other point with the same x counts",
+    "src/core/utxo/schnorr.ts",
+    "FpLegendre(Point.Fp, y) === 1",
+    "FpLegendre(Point.Fp, y) !== 0",
+    "src/core/utxo/signInput.test.ts",
+  ),
+  bug(
     "a spend that no digest is defined of stops the watch of its swap",
     "src/core/utxo/signInput.ts",
     "  } catch {\n    return false;\n  }\n",

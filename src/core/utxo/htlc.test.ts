@@ -1,8 +1,10 @@
+import { FpIsSquare } from "@noble/curves/abstract/modular.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { expect, test } from "vitest";
 import { kdfFacts, recordedSwaps } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { type KeyPair, keyPairFromScalar } from "../keys/keyPair.ts";
-import { fromHex, toHex } from "../util/bytes.ts";
+import { concatBytes, fromHex, toHex } from "../util/bytes.ts";
 import { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
 import { classifySpend, extractSecret, type HtlcTerms, p2shOf, parseRedeemScript, redeemScript, refundScriptSig } from "./htlc.ts";
@@ -141,6 +143,25 @@ test.each<[HtlcSpend["scheme"], number]>([
     expect([type, isSignedRefund(signed([...der, type]), spend.payment, TERMS, scheme)]).toEqual([type, true]);
     expect([type, isSignedRefund(signed([...der, type ^ 0x80]), spend.payment, TERMS, scheme)]).toEqual([type, false]);
   }
+});
+
+test("a refund that its owner signs by Schnorr's scheme is known where chains take that", () => {
+  const { Fn, Fp, BASE } = secp256k1.Point;
+  const scheme: HtlcSpend["scheme"] = { kind: "forkid", forkNumber: 0 };
+  const spend = { ...spendTo(TAKER), scheme };
+  const refund = buildHtlcRefund(spend, TAKER);
+  if (!refund.ok) throw new Error("not built");
+  const redeem = redeemScript(TERMS);
+  const digest = inputDigest(refund.value, 0, redeem, spend.payment.value, scheme, 0xc1);
+  const nonce = Fn.fromBytes(new Uint8Array(32).fill(7));
+  const { x, y } = BASE.multiply(nonce).toAffine();
+  const e = Fn.create(BigInt(`0x${toHex(sha256(concatBytes(Fp.toBytes(x), TAKER.publicKey, digest)))}`));
+  const s = Fn.add(FpIsSquare(Fp, y) ? nonce : Fn.neg(nonce), Fn.mul(e, Fn.fromBytes(TAKER.secret.reveal())));
+  const signature = concatBytes(Fp.toBytes(x), Fn.toBytes(s), Uint8Array.of(0xc1));
+  const signed = withInput(refund.value, 0, { scriptSig: refundScriptSig(signature, redeem) });
+  expect(isSignedRefund(signed, spend.payment, TERMS, scheme)).toBe(true);
+  expect(isSignedRefund({ ...signed, lockTime: signed.lockTime + 1 }, spend.payment, TERMS, scheme)).toBe(false);
+  expect(isSignedRefund(signed, spend.payment, TERMS, { kind: "legacy" })).toBe(false);
 });
 
 test.each([1, 2, 3, 0x81, 0x82, 0x83])("a refund to a shielded output is known by its signature, hash type %i", (type) => {

@@ -88,5 +88,5 @@ export function isSignedRefund(tx: Tx, payment: HtlcSpend["payment"], terms: Htl
   const [signature, redeem] = [pushes?.at(-3), redeemScript(terms)];
   const hashType = signature?.at(-1);
   if (!signature || hashType === undefined || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem)) return false;
-  return isSignature(signature, terms.refundKey, () => inputDigest(tx, index, redeem, payment.value, scheme, hashType));
+  return isSignature(signature, terms.refundKey, scheme, () => inputDigest(tx, index, redeem, payment.value, scheme, hashType));
 }

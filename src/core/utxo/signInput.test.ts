@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { testKey } from "../../../test/fakes/chainWorld.ts";
+import { schnorrVectors } from "../../../test/vectors/utxo/utxoVectors.ts";
+import { fromHex } from "../util/bytes.ts";
 import { hash160 } from "./hash.ts";
 import { p2pkhScript, p2pkScript, p2wpkhScript } from "./outputScript.ts";
-import { isSignedInput, type SighashScheme, signInputs } from "./signInput.ts";
+import { isSignature, isSignedInput, type SighashScheme, signInputs } from "./signInput.ts";
 import type { Tx } from "./tx.ts";
 
 const key = testKey("signer");
@@ -40,6 +42,13 @@ test.each(Object.entries(scripts).flatMap(([kind, script]) => SCHEMES.map((schem
     expect(is({ ...signed, inputs: inputs ?? [] })).toBe(false);
   },
 );
+
+test.each(schnorrVectors)("a Schnorr signature is one where the Bitcoin Cash family has it: $signature", (vector) => {
+  const { publicKey, digest, signature, isValid } = vector;
+  const isOn = (scheme: SighashScheme): boolean =>
+    isSignature(fromHex(`${signature}41`), fromHex(publicKey), scheme, () => fromHex(digest));
+  expect([isOn({ kind: "forkid", forkNumber: 0 }), isOn({ kind: "legacy" })]).toEqual([isValid, false]);
+});
 
 test("an input of a transaction that no digest is defined of is signed by nobody", () => {
   const scheme: SighashScheme = { kind: "sapling", branchId: 0x76b809bb };

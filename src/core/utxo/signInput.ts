@@ -4,6 +4,7 @@ import { uncompressedPubkey } from "../keys/keyPair.ts";
 import { concatBytes, equalBytes } from "../util/bytes.ts";
 import { hash160 } from "./hash.ts";
 import { classifyOutput, p2pkhScript } from "./outputScript.ts";
+import { isSchnorr, SCHNORR_SIGNATURE_BYTES } from "./schnorr.ts";
 import { pushBytes, pushesOf } from "./script.ts";
 import { forkIdDigest, legacyDigest, SIGHASH_ALL, SIGHASH_FORKID, saplingDigest, segwitV0Digest } from "./sighash.ts";
 import type { Tx, TxInput } from "./tx.ts";
@@ -70,12 +71,14 @@ export function signScript(
 }
 
 /**
- * Whether a DER signature with its hash-type byte is this key's. None is where making the digest throws: anybody can send, or show as if in a
- * block, a transaction that the coin's scheme has none of.
+ * Whether a signature with its hash-type byte is this key's, in any form the coin's chain takes. None is where making the digest throws: anybody
+ * can send, or show as if in a block, a transaction that the coin's scheme has none of.
  */
-export function isSignature(signature: Uint8Array, publicKey: Uint8Array, digest: () => Uint8Array): boolean {
+export function isSignature(signature: Uint8Array, publicKey: Uint8Array, scheme: SighashScheme, digest: () => Uint8Array): boolean {
+  const body = signature.subarray(0, -1);
   try {
-    return secp256k1.verify(signature.subarray(0, -1), digest(), publicKey, { prehash: false, lowS: false, format: "der" });
+    if (scheme.kind === "forkid" && signature.length === SCHNORR_SIGNATURE_BYTES) return isSchnorr(body, digest(), publicKey);
+    return secp256k1.verify(body, digest(), publicKey, { prehash: false, lowS: false, format: "der" });
   } catch {
     return false;
   }
@@ -118,7 +121,7 @@ export function isSignedInput(tx: Tx, index: number, spent: SpentOutput, publicK
   const isWitness = kind === "p2wpkh";
   const signature = isWitness ? witness[0] : pushesOf(scriptSig)?.[0];
   if (kind === null || !signature || signature.at(-1) !== (isWitness ? SIGHASH_ALL : sighashByte(scheme))) return false;
-  return isSignature(signature, publicKey, () =>
+  return isSignature(signature, publicKey, scheme, () =>
     isWitness
       ? segwitV0Digest(tx, index, p2pkhScript(hash160(publicKey)), spent.value, SIGHASH_ALL)
       : inputDigest(tx, index, spent.script, spent.value, scheme),

@@ -119,7 +119,7 @@ function isSignedP2pk(tx: Tx, index: number, item: Uint8Array | undefined, taker
   const value = expected.scheme.kind === "legacy" ? 0n : (expected.spentValue?.(input) ?? null);
   if (value === null) return false;
   return [takerKey, uncompressedPubkey(takerKey)].some((key) =>
-    isSignature(item, takerKey, () => inputDigest(tx, index, p2pkScript(key), value, expected.scheme)),
+    isSignature(item, takerKey, expected.scheme, () => inputDigest(tx, index, p2pkScript(key), value, expected.scheme)),
   );
 }
 

@@ -85,3 +85,7 @@ export const zip243Shielded = load<
     readonly sighash: string;
   })[]
 >("zip243-shielded.json");
+
+export const schnorrVectors = load<
+  readonly { readonly publicKey: string; readonly digest: string; readonly signature: string; readonly isValid: boolean }[]
+>("schnorr.json");
