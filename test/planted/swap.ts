@@ -1255,6 +1255,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/utxo/signInput.test.ts",
   ),
   bug(
+    "a refund in a typed transaction, as Dash's relatives have them, is none",
+    "src/core/utxo/sighash.ts",
+    "  if (tx.extraPayload) w.varBytes(tx.extraPayload);\n",
+    "",
+    "src/core/utxo/sighash.test.ts",
+  ),
+  bug(
     "a spend that no digest is defined of stops the watch of its swap",
     "src/core/utxo/signInput.ts",
     "  } catch {\n    return false;\n  }\n",

@@ -5,10 +5,12 @@ import { expect, test } from "vitest";
 import { chainTxs, kdfFacts, zip243Shielded } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { keyPairFromScalar } from "../keys/keyPair.ts";
 import { fromHex, toHex } from "../util/bytes.ts";
+import { hash160 } from "./hash.ts";
+import { p2pkhScript } from "./outputScript.ts";
 import { pushesOf } from "./script.ts";
 import { forkIdDigest, legacyDigest, saplingDigest, segwitV0Digest } from "./sighash.ts";
 import { signInputs, signScript } from "./signInput.ts";
-import { parseTx, serializeTx, type TxFormat } from "./txCodec.ts";
+import { parseTx, serializeTx, type TxFormat, txid } from "./txCodec.ts";
 
 function parsed(hex: string, format: TxFormat = { kind: "bitcoin" }) {
   const tx = parseTx(fromHex(hex), format);
@@ -91,6 +93,17 @@ test("legacy digests of the contract spends are the known ones, and the real sig
   const digest = legacyDigest(parsed(hex), 0, lastPush(scriptSig), 1);
   expect(toHex(digest)).toBe(sighash);
   expect(verifies(scriptSig, digest, fromHex(claimKey))).toBe(true);
+});
+
+test("a typed transaction is signed with its payload, as it stands on Dash's chain", () => {
+  const { hex, txid: id } = chainTxs.dashRegistration;
+  const tx = parsed(hex, { kind: "bitcoin", specialTx: true });
+  expect([txid(tx), tx.extraPayload?.length]).toEqual([id, 274]);
+  const { scriptSig = new Uint8Array(0) } = tx.inputs[0] ?? {};
+  const digest = (of: typeof tx) => legacyDigest(of, 0, p2pkhScript(hash160(lastPush(scriptSig))), 1);
+  expect(verifies(scriptSig, digest(tx), lastPush(scriptSig))).toBe(true);
+  const other = { ...tx, extraPayload: tx.extraPayload?.with(-1, 0) ?? new Uint8Array(0) };
+  expect(verifies(scriptSig, digest(other), lastPush(scriptSig))).toBe(false);
 });
 
 test("the ZIP-243 digest of a Komodo-family contract spend is the known one and its signature verifies", () => {

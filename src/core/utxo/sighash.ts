@@ -61,7 +61,7 @@ function finalInputs(tx: Tx): Uint8Array {
 
 /**
  * Digest of the original signature scheme, all hash types, its SIGHASH_SINGLE quirk included. OP_CODESEPARATOR is taken
- * out of `scriptCode`; removing the signature itself is the interpreter's duty.
+ * out of `scriptCode`; removing the signature itself is the interpreter's duty. Every type covers the payload of a typed transaction (DIP-2).
  *
  * @param scriptCode script being satisfied: the output script, or the redeem script of a P2SH output
  * @param hashType the signature's last byte (the interpreter may pass any u32)
@@ -90,12 +90,9 @@ export function legacyDigest(tx: Tx, index: number, scriptCode: Uint8Array, hash
     for (let i = 0; i < index; i++) w.u64(0xffffffffffffffffn).compactSize(0);
     writeOutput(w, tx.outputs[index]);
   } else writeOutputs(w, tx.outputs);
-  return hash256(
-    w
-      .u32(tx.lockTime)
-      .u32(hashType >>> 0)
-      .done(),
-  );
+  w.u32(tx.lockTime);
+  if (tx.extraPayload) w.varBytes(tx.extraPayload);
+  return hash256(w.u32(hashType >>> 0).done());
 }
 
 function writeOutput(w: ByteWriter, output: TxOutput | undefined): void {

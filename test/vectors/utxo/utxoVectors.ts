@@ -71,6 +71,7 @@ export const chainTxs = load<{
   readonly litecoinPegOut: Named & { readonly coinbase: string; readonly merkleRoot: string };
   readonly litecoinOnlyExtension: Named;
   readonly dashCoinbase: Named;
+  readonly dashRegistration: Named;
   readonly bitcoinCash: Named & { readonly secret: string; readonly amount: string; readonly script: string };
   readonly zip243: Named & { readonly amount: string; readonly script: string; readonly branchId: number; readonly sighash: string };
 }>("chain-txs.json");
