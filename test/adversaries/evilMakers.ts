@@ -175,7 +175,7 @@ export const EVIL_MAKERS: readonly Adversary[] = [
     plays: "maker",
     ends: ["failed"],
     loses: "dex fee and miner fees",
-    treated: "none",
+    treated: "noPayment",
     says: "is made of new coins",
     async play(stage) {
       const uuid = await stage.begin();

@@ -322,7 +322,7 @@ export const EVIL_TAKERS: readonly Adversary[] = [
     plays: "taker",
     ends: ["refunded"],
     loses: "miner fees",
-    treated: "none",
+    treated: "noPayment",
     says: "is made of new coins",
     async play(stage) {
       const uuid = await stage.begin();

@@ -1523,6 +1523,27 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/safety.test.ts",
   ),
   bug(
+    "a maker that pays with new coins is graded as before",
+    PAYMENT,
+    "failure: { event, reason, ...newCoins(task) }",
+    "failure: { event, reason }",
+    "test/adversaries/adversaries.test.ts",
+  ),
+  bug(
+    "a taker that pays with new coins is graded as before",
+    CLAIM,
+    "reason: unsafe.reason, ...newCoins(task) }",
+    "reason: unsafe.reason }",
+    "test/adversaries/adversaries.test.ts",
+  ),
+  bug(
+    "a payment that is right but of new coins makes whoever pays so as good as before",
+    "src/core/peers/swapConduct.ts",
+    "if (failure.newCoins) return",
+    "if (failure.newCoins && failure.theirFault) return",
+    "test/adversaries/adversaries.test.ts",
+  ),
+  bug(
     "a maker that may not show its secret any more does not say what kept it",
     CLAIM,
     "the limit was ${revealBy}${task.beforeThat}`",

@@ -39,6 +39,7 @@ const EVENTS: readonly StoredEvent["event"][] = [
   { type: "tx_withdrawn", slot: "makerPaymentRefund", txid: TXID },
   { type: "secret_learned", secret: TXID },
   { type: "refund_decided", failure: { ...failure, theirFault: true } },
+  { type: "abandoned", failure: { ...failure, newCoins: true } },
   { type: "abandoned", failure },
   { type: "payment_gone" },
   { type: "own_payment_gone" },

@@ -36,7 +36,12 @@ const SLOTS: { readonly [S in Slot]: true } = {
 };
 const slot = z.enum(Object.keys(SLOTS) as Slot[]);
 const block = z.object({ height: whole, hash: hash32 });
-const failure = z.object({ event: z.string(), reason: z.string(), theirFault: z.exactOptional(z.literal(true)) });
+const failure = z.object({
+  event: z.string(),
+  reason: z.string(),
+  theirFault: z.exactOptional(z.literal(true)),
+  newCoins: z.exactOptional(z.literal(true)),
+});
 
 const contract = z.string().regex(/^[0-9a-f]{40}$/);
 const contracts = z.object({ own: contract, fallback: contract.nullable() });

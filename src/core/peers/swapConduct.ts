@@ -37,6 +37,7 @@ export function conductOf(log: readonly StoredEvent[]): Conduct | null {
   }
   const failure = s.refund ?? s.abandoned;
   if (last.outcome === "cancelled" || !failure || failure.theirFault) return null;
+  if (failure.newCoins) return { kind: "silence", what: "noPayment" };
   const wasSeen = log.some(({ event }) => event.type === "tx_seen" && event.slot === theirPayment(role));
   const what = silenceOf(failure.event, role === "maker", s.received.fee !== undefined, wasSeen);
   return what && { kind: "silence", what };

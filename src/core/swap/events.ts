@@ -120,9 +120,9 @@ export type Negotiated = {
 /**
  * Why a swap left the straight road: the KDF event that says so in the status, and the sentence.
  * The names are those of reference rpc.md 7.2. `theirFault`: the other side broke the protocol; no accident, no network
- * trouble and no old message of its key explains it.
+ * trouble and no old message of its key explains it. `newCoins`: what it paid is made of new coins, which nobody may spend in time.
  */
-export type Failure = { readonly event: string; readonly reason: string; readonly theirFault?: true };
+export type Failure = { readonly event: string; readonly reason: string; readonly theirFault?: true; readonly newCoins?: true };
 
 export type Outcome = "success" | "refunded" | "cancelled" | "failed" | "lost";
 

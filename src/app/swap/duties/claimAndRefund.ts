@@ -9,7 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { claimView, isClaimInVainNow, isUnseen } from "./lateClaim.ts";
-import { theirPaymentUnsafe } from "./payment.ts";
+import { newCoins, theirPaymentUnsafe } from "./payment.ts";
 import { refundView } from "./refundView.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
@@ -124,7 +124,10 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
   if (payment === undefined || !knowsSecret) return;
   if (role === "maker" && !secretIsPublic(s)) {
     const unsafe = await revealUnsafe(task, signal);
-    if (unsafe?.final) return task.emit({ type: "refund_decided", failure: { event: "TakerPaymentSpendFailed", reason: unsafe.reason } });
+    if (unsafe?.final) {
+      const failure = { event: "TakerPaymentSpendFailed", reason: unsafe.reason, ...newCoins(task) };
+      return task.emit({ type: "refund_decided", failure });
+    }
     if (unsafe) {
       task.trouble(unsafe.reason);
       return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);

@@ -1,5 +1,6 @@
 import { type Failure, ownPayment, type SwapEvent, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import type { SeenOutput } from "../../../ports/chain.ts";
 import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
@@ -36,7 +37,7 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const slot = ownPayment(role);
   const limit = payBy(task);
   const event = role === "maker" ? "MakerPaymentTransactionFailed" : "TakerPaymentTransactionFailed";
-  const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
+  const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason, ...newCoins(task) } });
   if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}${task.beforeThat}`);
   const unsafe = await byLimit(task, limit, signal, (until) => whyNotLock(task, until));
   if (unsafe) {
@@ -79,6 +80,17 @@ function payBy(task: SwapTask): number {
   return Math.min(firstSendBy, feeAt + task.deps.timing.paymentMessageWaitSec);
 }
 
+/** The other side's payment as its chain is known to have it. */
+function theirOutput(task: SwapTask): SeenOutput | undefined {
+  const slot = theirPayment(task.state.terms.role);
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  const txid = task.state.facts[slot]?.txid;
+  return coin.chain.outputs(coin.contractScript(contractOf(task.state, slot))).find((o) => o.txid === txid && o.vout === 0);
+}
+
+/** What a failure says of the other side's payment where that is of new coins. */
+export const newCoins = (task: SwapTask): Pick<Failure, "newCoins"> => (theirOutput(task)?.coinbase ? { newCoins: true } : {});
+
 /**
  * Reads the chain right before an irreversible step: is the other side's payment there, exact, deep and free to be spent, in a block that nobody made up?
  * @returns what is wrong, or null
@@ -98,9 +110,8 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   if (status.state !== "ready") return `${coin.ticker}: the backend is ${status.state}, its view may be old`;
   const hasty = coin.chain.hasty?.();
   if (hasty) return `${slot}: ${hasty}`;
-  const txid = s.facts[slot]?.txid;
-  const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
-  if (!output) return `${slot} ${txid ?? "?"} is not on the chain`;
+  const output = theirOutput(task);
+  if (!output) return `${slot} ${s.facts[slot]?.txid ?? "?"} is not on the chain`;
   // A miner can pay so, and before such coins mature the other side may take its payment back.
   if (output.coinbase) return `${slot} ${output.txid} is made of new coins, which nobody may spend for many blocks`;
   if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
