@@ -2,9 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { contractOf } from "../../src/app/swap/contracts.ts";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
-import type { PaymentSlot } from "../../src/core/swap/events.ts";
+import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
+import type { PaymentSlot, StoredEvent, SwapTerms } from "../../src/core/swap/events.ts";
 import { type OwnTx, type SwapState, versionsOf } from "../../src/core/swap/swapState.ts";
-import { fromHex } from "../../src/core/util/bytes.ts";
+import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { redeemScript } from "../../src/core/utxo/htlc.ts";
 import { OP } from "../../src/core/utxo/opcodes.ts";
 import { pushBytes } from "../../src/core/utxo/script.ts";
@@ -104,6 +105,17 @@ const isClaimed = async (taker: SwapSide, uuid: string): Promise<boolean> =>
   isAnyMined("AAA", (await taker.state(uuid)).own.makerPaymentSpend);
 
 const REFUND = Uint8Array.of(OP.OP_1);
+
+/** The maker's claim of the taker's payment comes into a block that the liars do not tell of. */
+function mineClaim(state: SwapState, { startedAt, secretSalt }: SwapTerms): void {
+  const { maker } = world;
+  const secret = deriveSwapSecret(maker.key.secret, startedAt, secretSalt ?? expect.fail("no maker")).reveal();
+  const payment = fromHex(state.facts.takerPayment?.raw ?? "");
+  const claim = maker.coin("BBB").buildClaim({ contract: contractOf(state, "takerPayment"), payment, secret });
+  const chain = world.chain("BBB");
+  const txs = [txToChainTx(txOf("BBB", claim.ok ? { raw: toHex(claim.value.raw) } : undefined))];
+  expect(chain.submit(chain.draft(chain.state.tip, chain.faucetScript, txs, 0n)).ok).toBe(true);
+}
 
 test.each([
   ["a refund", REFUND],
@@ -404,6 +416,21 @@ describe("of three that lie, with one other alone that denies it", () => {
     await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "refunded");
     expect(await isBack(taker, uuid)).toBe(false);
     await world.until("the taker has its money back", () => isBack(taker, uuid), 7_200);
+    await world.maker.restart();
+  });
+
+  test("in it is the taker's own refund, and the maker mines its claim meanwhile: the taker has the maker's payment by the secret in it", async () => {
+    const { taker, uuid } = await begin("BBB");
+    await world.until("the refund leaves", async () => (await taker.state(uuid)).own.takerPaymentRefund?.attempted === true, 7_200);
+    await show("BBB", txOf("BBB", (await taker.state(uuid)).own.takerPaymentRefund));
+    await world.maker.restart(["BBB"]);
+    mineClaim(await taker.state(uuid), (await world.maker.state(uuid)).terms);
+    await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "refunded");
+    const { lock } = contractOf(await taker.state(uuid), "makerPayment");
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), lock - world.clock.nowMs() / 1_000);
+    await world.until("its swap says so", async () => (await taker.state(uuid)).finished === "success");
+    const isTakenBack = ({ event }: StoredEvent): boolean => event.type === "tx_withdrawn" && event.slot === "takerPaymentRefund";
+    expect((await taker.events(uuid)).filter(isTakenBack)).toHaveLength(1);
     await world.maker.restart();
   });
 });

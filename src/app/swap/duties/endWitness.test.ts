@@ -58,3 +58,19 @@ test("a doubt that holds up no step is asked about ever less often, for as long 
   ]);
   expect([new Set(asked), troubles]).toEqual([new Set([true]), [1_300, 1_900]]);
 });
+
+test("a block is denied by whoever says so, not by silence", async () => {
+  const answers = [Promise.reject(new Error("nobody answers")), Promise.resolve("one denies it"), Promise.resolve(null)];
+  const chain = { doubt: () => answers.shift() };
+  const terms = { role: "taker", makerConfs: 1, takerConfs: 1, makerNota: false, takerNota: false };
+  const task = { state: { terms }, coin: () => ({ chain }), trouble: () => undefined, wake: () => undefined } as unknown as SwapTask;
+  const ends = new EndWitness(task, new AbortController().signal);
+  const isDenied = async (): Promise<boolean> => {
+    ends.isClear("takerPaymentRefund", BLOCK);
+    await Promise.resolve();
+    await Promise.resolve();
+    return ends.isDenied("takerPaymentRefund", BLOCK);
+  };
+  expect(ends.isDenied("takerPaymentRefund", BLOCK)).toBe(false);
+  expect([await isDenied(), await isDenied(), await isDenied()]).toEqual([false, true, false]);
+});

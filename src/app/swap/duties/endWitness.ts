@@ -6,7 +6,12 @@ import type { SwapTask } from "../swapTask.ts";
 /** A doubt that holds up no step is asked about again after so long, seconds, and then after twice as long each time. */
 const FIRST_REST_SEC = 300;
 
-type Asked = { readonly hash: string; state: "asking" | "clear" | "doubted"; readonly restSec: number; readonly againSec: number };
+type Asked = {
+  readonly hash: string;
+  state: "asking" | "clear" | "denied" | "unheard";
+  readonly restSec: number;
+  readonly againSec: number;
+};
 
 /**
  * Has blocks that would end a swap asked of others, where strangers could have made them up: beside the looks at the chains, which wait for
@@ -41,7 +46,7 @@ export class EndWitness {
     if (!chain.doubt) return true;
     const last = this.#asked.get(slot);
     const known = last?.hash === block.hash ? last : undefined;
-    if (known && known.state !== "doubted") return known.state === "clear";
+    if (known?.state === "asking" || known?.state === "clear") return known.state === "clear";
     const nowSec = this.#isOneEnough ? this.#task.nowSec() : 0;
     if (known && nowSec < known.againSec) return false;
     const restSec = known ? 2 * known.restSec : FIRST_REST_SEC;
@@ -51,17 +56,23 @@ export class EndWitness {
     return false;
   }
 
+  /** Whether a block that was asked about is denied, as far as is known by now. */
+  isDenied(slot: Slot, block: BlockRef): boolean {
+    const known = this.#asked.get(slot);
+    return known?.hash === block.hash && known.state === "denied";
+  }
+
   async #hear(slot: Slot, asked: Asked, answer: Promise<string | null>): Promise<void> {
     try {
       const doubt = await answer;
-      asked.state = doubt === null ? "clear" : "doubted";
+      asked.state = doubt === null ? "clear" : "denied";
       // One that is a block behind is no trouble.
       const isLasting = !this.#isOneEnough || asked.restSec > FIRST_REST_SEC;
       if (doubt === null) this.#task.wake("chain");
       else if (isLasting && `${slot}: ${doubt}` !== this.#task.lastTrouble) this.#task.trouble(`${slot}: ${doubt}`);
     } catch {
       // The duty or its chain ends, or it took too long: whoever looks next asks again.
-      asked.state = "doubted";
+      asked.state = "unheard";
     }
   }
 }

@@ -1,4 +1,4 @@
-import { ownClaim, ownPayment, ownRefund, type PaymentSlot, theirRefund } from "../../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, type PaymentSlot, type Slot, theirRefund } from "../../../core/swap/events.ts";
 import { outcomeOf, paymentMayExist } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
@@ -153,5 +153,12 @@ export function isEndDenied(task: SwapTask, payment: PaymentSlot): boolean {
     return fact?.confirmed && fact.block && isGuardTime(task) && !task.undisputed.isClear(slot, fact.block);
   });
 }
+
+/**
+ * Whether one server that denies its block is enough for a transaction not to count: the own refund, while the secret is known all the same. Only a claim of
+ * the other side shows that, and of the own payment there is one spend.
+ */
+export const isBelied = (task: SwapTask, slot: Slot): boolean =>
+  slot === ownRefund(task.state.terms.role) && task.state.secret !== null && isGuardTime(task);
 
 const isGuardTime = (task: SwapTask): boolean => task.nowSec() <= task.times().makerLock + HIDDEN_GUARD_SEC;

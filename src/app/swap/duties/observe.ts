@@ -23,7 +23,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { txidsOn } from "../txidsOn.ts";
 import { EndWitness } from "./endWitness.ts";
-import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
+import { GuardedContracts, isBelied, type ShownTx } from "./guardedContracts.ts";
 import { giveUpIdle } from "./idleSpends.ts";
 import { noteSeen } from "./noteSeen.ts";
 import { otherKey } from "./otherKey.ts";
@@ -69,8 +69,11 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
       if (!covered.has(chainOf(role, slot))) continue;
       const sighting = look(task, slot);
       for (const witness of [ends, task.undisputed]) witness.seen(slot, sighting?.block ?? null);
+      await takeBackDenied(task, slot);
+      const isClear = (block: BlockRef): boolean =>
+        ends.isClear(slot, block) && (!isBelied(task, slot) || task.undisputed.isClear(slot, block));
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
-      if (isNews(task, slot, sighting)) await record(task, slot, sighting, (block) => ends.isClear(slot, block));
+      if (isNews(task, slot, sighting)) await record(task, slot, sighting, isClear);
     }
     for (const { slot, txid, raw } of guarded.newForms()) await noteSeen(task, { slot, txid, raw: toHex(raw), block: null });
     if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
@@ -82,6 +85,13 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
     task.unseen = unseen;
     await task.news(seen, LOOK_MS, signal);
   }
+}
+
+/** What ended the swap ends it no more: with the secret the other side's payment is claimed, for who made the block up has the own one claimed. */
+async function takeBackDenied(task: SwapTask, slot: Slot): Promise<void> {
+  const fact = task.state.facts[slot];
+  if (!fact?.confirmed || !fact.block || !isBelied(task, slot) || !task.undisputed.isDenied(slot, fact.block)) return;
+  await task.emit({ type: "tx_withdrawn", slot, txid: fact.txid });
 }
 
 /** Nothing counts on what it would pay back. */
