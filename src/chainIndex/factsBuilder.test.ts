@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { toHex } from "../core/util/bytes.ts";
 import type { Tx } from "../core/utxo/tx.ts";
-import { serializeTx, txid } from "../core/utxo/txCodec.ts";
+import { parseTx, serializeTx, txid } from "../core/utxo/txCodec.ts";
 import { ChainIndex } from "./chainIndex.ts";
 import { FactsBuilder } from "./factsBuilder.ts";
 
@@ -50,6 +50,20 @@ test("what comes out of Litecoin's extension block matures and goes with its blo
   index.apply(builder.facts());
   expect(index.outputsOf(toHex(SCRIPT)).map((o) => o.coinbase)).toEqual([true]);
   expect(index.coinbasesAbove(BLOCK.height - 1)).toEqual([txid(tx)]);
+});
+
+test.each([
+  [7, true],
+  [1, false],
+])("what a typed transaction of type %i pays counts as a new coin where nobody may spend it yet: %s", (type, isLocked) => {
+  const index = anIndex();
+  const sent = serializeTx({ ...TX, version: 3 + type * 0x10000, extraPayload: Uint8Array.of(1, 0) });
+  const parsed = parseTx(sent, { kind: "bitcoin", specialTx: true });
+  const tx = parsed.ok ? parsed.value : expect.fail("no transaction");
+  const builder = new FactsBuilder(index, 1);
+  builder.add([{ txid: txid(tx), tx, raw: sent }], BLOCK);
+  index.apply(builder.facts());
+  expect(index.outputsOf(toHex(SCRIPT)).map((o) => o.coinbase)).toEqual([isLocked]);
 });
 
 test("outputs of one script share its bytes", () => {

@@ -6,12 +6,16 @@ import { type RawTx, scriptHex } from "./rawTx.ts";
 
 const NULL_TXID = "0".repeat(64);
 
+/** Type of Raptoreum's transactions that lock an output for blocks or for a time (`TRANSACTION_FUTURE`). None of its relatives pays by this number. */
+const FUTURE_TYPE = 7;
+
 /**
  * Newly made coins, which mature and go with their block: a coinbase, a coinstake (proof of stake), known by its empty first output, or
- * the block-final transaction of Litecoin, which pays out of the extension block.
+ * the block-final transaction of Litecoin, which pays out of the extension block. What is locked by how it is paid counts as such.
  */
 function isMinted({ tx }: RawTx): boolean {
   if (tx.hogEx) return true;
+  if (tx.extraPayload !== undefined && tx.version >>> 16 === FUTURE_TYPE) return true;
   if (tx.inputs.length === 1 && tx.inputs[0]?.txid === NULL_TXID) return true;
   const mark = tx.outputs[0];
   return tx.outputs.length > 1 && mark !== undefined && mark.value === 0n && mark.script.length === 0;

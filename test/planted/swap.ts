@@ -1572,6 +1572,13 @@ export const SWAP: readonly PlantedBug[] = [
     "test/adversaries/adversaries.test.ts",
   ),
   bug(
+    "a payment in a transaction of Raptoreum's that locks it counts",
+    "src/chainIndex/factsBuilder.ts",
+    "tx.version >>> 16 === FUTURE_TYPE",
+    "tx.version === FUTURE_TYPE",
+    "src/chainIndex/factsBuilder.test.ts",
+  ),
+  bug(
     "a spent payment counts",
     PAYMENT,
     "if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;",

@@ -112,8 +112,8 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   if (hasty) return `${slot}: ${hasty}`;
   const output = theirOutput(task);
   if (!output) return `${slot} ${s.facts[slot]?.txid ?? "?"} is not on the chain`;
-  // A miner can pay so, and before such coins mature the other side may take its payment back.
-  if (output.coinbase) return `${slot} ${output.txid} is made of new coins, which nobody may spend for many blocks`;
+  // A miner can pay so, on Raptoreum anybody, and before such coins mature the other side may take its payment back.
+  if (output.coinbase) return `${slot} ${output.txid} is made of new coins, or of locked ones, which nobody may spend for many blocks`;
   if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
   if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
   const shallow = notDeep(coin.chain, output.block, depthOf(s, slot));
