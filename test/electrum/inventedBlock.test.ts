@@ -433,4 +433,21 @@ describe("of three that lie, with one other alone that denies it", () => {
     expect((await taker.events(uuid)).filter(isTakenBack)).toHaveLength(1);
     await world.maker.restart();
   });
+
+  test("in it is what cancels the taker's own payment, which they hide: its refund goes to the other one all the same", async () => {
+    [liars, honest, connected] = [3, 1, 3];
+    const { taker, uuid } = await paidThrough("BBB", false);
+    const { tip } = world.chain("BBB").state;
+    const nothing = { txid: "11".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    const empty = { version: 1, inputs: [nothing], outputs: [{ value: 1_000n, script: Uint8Array.of(OP.OP_1) }], lockTime: 0 };
+    lie = inventBlock(world, "BBB", empty, undefined, tip);
+    for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+    void taker.coin("BBB").chain.refresh();
+    await world.until("the cancellation leaves", async () => (await taker.state(uuid)).own.cancel?.attempted === true, 7_200);
+    expect(isMined("BBB", (await taker.state(uuid)).own.takerPayment)).toBe(true);
+    lie = inventBlock(world, "BBB", txOf("BBB", (await taker.state(uuid)).own.cancel), undefined, tip);
+    void taker.coin("BBB").chain.refresh();
+    await world.until("the taker has its money back", () => isBack(taker, uuid), 4 * 3_600);
+    await world.maker.restart();
+  });
 });

@@ -1313,6 +1313,13 @@ export const SWAP: readonly PlantedBug[] = [
     INVENTED,
   ),
   bug(
+    "a payment that servers hide is refunded by nobody once they show what cancels it in a block that one denies",
+    "src/app/swap/duties/guardedContracts.ts",
+    '(slot === "cancel" || (slot ===',
+    '(slot === "fee" || (slot ===',
+    INVENTED,
+  ),
+  bug(
     "a refund is taken back because nobody answered whether its block is made up",
     "src/app/swap/duties/endWitness.ts",
     'asked.state = "unheard";',

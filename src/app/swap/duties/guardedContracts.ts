@@ -155,10 +155,13 @@ export function isEndDenied(task: SwapTask, payment: PaymentSlot): boolean {
 }
 
 /**
- * Whether one server that denies its block is enough for a transaction not to count: the own refund, while the secret is known all the same. Only a claim of
- * the other side shows that, and of the own payment there is one spend.
+ * Whether one server that denies its block is enough for a transaction not to count. The own refund, while the secret is known all the same: only a claim of
+ * the other side shows that, and of the own payment there is one spend. And what cancels the own payment, for that may be where the block is denied, and is
+ * refunded by nobody once it counts as cancelled.
  */
-export const isBelied = (task: SwapTask, slot: Slot): boolean =>
-  slot === ownRefund(task.state.terms.role) && task.state.secret !== null && isGuardTime(task);
+export function isBelied(task: SwapTask, slot: Slot): boolean {
+  const { terms, secret } = task.state;
+  return (slot === "cancel" || (slot === ownRefund(terms.role) && secret !== null)) && isGuardTime(task);
+}
 
 const isGuardTime = (task: SwapTask): boolean => task.nowSec() <= task.times().makerLock + HIDDEN_GUARD_SEC;

@@ -87,7 +87,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
   }
 }
 
-/** What ended the swap ends it no more: with the secret the other side's payment is claimed, for who made the block up has the own one claimed. */
+/** What ended the swap ends it no more while its block is denied: the other side's payment is claimed with the secret, or the own one refunded. */
 async function takeBackDenied(task: SwapTask, slot: Slot): Promise<void> {
   const fact = task.state.facts[slot];
   if (!fact?.confirmed || !fact.block || !isBelied(task, slot) || !task.undisputed.isDenied(slot, fact.block)) return;
