@@ -4,8 +4,11 @@ import { RpcRefusal, type ScriptedNode, type ScriptedWorld, scriptedWorld } from
 const GWEI = 10n ** 9n;
 const quantity = (wei: bigint): string => `0x${wei.toString(16)}`;
 
+/** Paid beside the base fee: by all, or by the three percentiles; null: the node refuses to say. */
+type Tip = bigint | readonly bigint[] | null;
+
 /** A node whose price and tips are so much, wei per gas; null: it refuses to say. */
-function say(node: ScriptedNode | undefined, wei: bigint | null, tip = wei): void {
+function say(node: ScriptedNode | undefined, wei: bigint | null, tip: Tip = wei): void {
   const told = (answer: unknown) => (): unknown => {
     if (wei === null) throw new RpcRefusal(-32005, "not now");
     return answer;
@@ -14,12 +17,12 @@ function say(node: ScriptedNode | undefined, wei: bigint | null, tip = wei): voi
   node?.says.set("eth_gasPrice", told(price));
   node?.says.set("eth_feeHistory", () => {
     if (tip === null) throw new RpcRefusal(-32005, "not now");
-    return { baseFeePerGas: ["0x1"], reward: [Array.from({ length: 3 }, () => quantity(tip))] };
+    return { baseFeePerGas: ["0x1"], reward: [(typeof tip === "bigint" ? [tip, tip, tip] : tip).map(quantity)] };
   });
 }
 
 /** What gas costs, as nodes say that name these prices. @param baseFee null: a chain before EIP-1559 @param tipped what recent blocks paid beside it */
-async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI, tipped = told, chainId?: bigint) {
+async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI, tipped: readonly Tip[] = told, chainId?: bigint) {
   const prepare = (nodes: readonly ScriptedNode[]): void => {
     for (const [i, node] of nodes.entries()) {
       say(node, told[i] ?? null, tipped[i]);
@@ -134,4 +137,13 @@ test("nodes of Polygon take no tip below 25 gwei, whatever its blocks paid of la
     });
   expect(await pricesOf([90n * GWEI], 40n * GWEI, [30n * GWEI], 137n)).toMatchObject({ legacy: 90n * GWEI, priority: tips(30n * GWEI) });
   expect(await pricesOf([41n * GWEI], 40n * GWEI, [GWEI + 1n], 1n)).toMatchObject({ legacy: 41n * GWEI, priority: tips(GWEI + 1n) });
+});
+
+test("without a tip no pool takes a transaction: one wei is named at least, whatever blocks held and however their base fee falls", async () => {
+  const nextBaseFee = (9n * GWEI) / 8n;
+  // Bundles, and what whoever made the block sent himself, pay none.
+  const priority = { low: 1n, medium: GWEI, high: 2n * GWEI };
+  expect(await pricesOf([3n * GWEI], GWEI, [[0n, GWEI, 2n * GWEI]])).toEqual({ legacy: 3n * GWEI, nextBaseFee, priority });
+  // Empty blocks, and the price of a later one, when gas was cheaper.
+  expect(await pricesOf([GWEI], GWEI, [0n])).toEqual({ legacy: GWEI, nextBaseFee, priority: tips(1n) });
 });

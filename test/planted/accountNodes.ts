@@ -114,6 +114,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     PRICES,
   ),
   bug(
+    "a transaction offers no tip where a quarter of those in blocks paid none, and no node takes it",
+    "src/adapters/evmRpc/gasReader.ts",
+    "max(least, LEAST_TAKEN)",
+    "max(least, LEAST_TAKEN - LEAST_TAKEN)",
+    PRICES,
+  ),
+  bug(
     "a machine that lacks the newest block has a node pass for one that takes no block by its hash",
     "src/adapters/evmRpc/evmNode.ts",
     "else if (!lacksBlock(probe.error.message)) this",

@@ -14,6 +14,8 @@ const SPREAD = 8n;
 const HARMLESS = 50n * 10n ** 9n;
 /** A base fee below this, wei, says nothing of what blocks take: BNB Smart Chain has none to speak of, and asks for tips. */
 const LEAST_TELLING = 10n ** 6n;
+/** Wei per gas: no pool takes less of a tip (geth's `txpool.pricelimit`), though blocks hold some without any, of whoever made them. */
+const LEAST_TAKEN = 1n;
 
 /**
  * What several nodes say a price is: the middle one; of an even number the higher of the two in the middle, because one who says too little
@@ -113,7 +115,7 @@ export async function readGasPrices(
   const least = leastTip(chainId);
   const column = (name: keyof Tips): bigint => {
     const told = tips.map((t) => t[name]);
-    return max(agreedPrice(told, known, quorum.need) ?? usual, least);
+    return max(agreedPrice(told, known, quorum.need) ?? usual, max(least, LEAST_TAKEN));
   };
   const single = least === 0n ? legacy : max(legacy, next + least);
   return ok({ legacy: single, nextBaseFee: next, priority: { low: column("low"), medium: column("medium"), high: column("high") } });
