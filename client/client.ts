@@ -250,6 +250,7 @@ export type ErrorType =
   | "InternalError"
   | "InvalidAddress"
   | "InvalidConfig"
+  | "InvalidFee"
   | "InvalidFeePolicy"
   | "InvalidHashError"
   | "InvalidMmRpcVersion"

@@ -699,6 +699,13 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "src/app/coin/evm/nonceLedger.test.ts",
   ),
   bug(
+    "a withdrawal below the chain's base fee is signed, and all that comes later of its account waits behind it",
+    "src/app/coin/evm/withdrawEvm.ts",
+    "effectiveGasPrice(bid, prices.nextBaseFee - prices.nextBaseFee / 8n) === null",
+    "effectiveGasPrice(bid, 0n) === null",
+    "test/rpc/conformance/wallet.test.ts",
+  ),
+  bug(
     "a withdrawal with gas that no block has is signed",
     "src/app/coin/evm/withdrawEvm.ts",
     "if (inNoBlock !== null) return",

@@ -90,6 +90,8 @@ export type WithdrawError =
       readonly required: Rational;
     }
   | { readonly kind: "InvalidFeePolicy"; readonly reason: string }
+  /** Named below what blocks take; gwei per unit of gas. */
+  | { readonly kind: "InvalidFee"; readonly price: Rational; readonly baseFee: Rational }
   | { readonly kind: "ZeroBalanceToWithdrawMax" }
   | { readonly kind: "AmountTooLow"; readonly amount: Rational; readonly threshold: Rational }
   | { readonly kind: "InvalidAddress"; readonly reason: string }

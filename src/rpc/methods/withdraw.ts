@@ -174,6 +174,9 @@ export async function runWithdraw(
   });
 }
 
+const belowBaseFee = ({ price, baseFee }: { readonly price: Rational; readonly baseFee: Rational }): string =>
+  `the price of gas, ${toDecimalString(price)} gwei, is below the chain's base fee of ${toDecimalString(baseFee)} gwei`;
+
 export const WITHDRAW_FAULTS: FaultTable<WithdrawFailure> = {
   NoSuchCoin: noSuchCoin(false),
   NotSufficientBalance: {
@@ -205,9 +208,18 @@ export const WITHDRAW_FAULTS: FaultTable<WithdrawFailure> = {
   },
   InvalidFeePolicy: {
     http: 400,
-    when: "`fee` belongs to another kind of coin, is negative, or no block would take it (0, below the base fee, EIP-1559 where there is none, more gas than a block has or less than any transaction needs); or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
+    when: "`fee` belongs to another kind of coin, is negative, or no block would take it (0, EIP-1559 where there is none, more gas than a block has or less than any transaction needs); or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
     text: ({ reason }) => `Invalid fee policy: ${reason}`,
     data: ({ reason }) => reason,
+  },
+  InvalidFee: {
+    http: 400,
+    when: "`fee` names a price of gas below the chain's base fee.",
+    text: (e) => `Invalid fee parameters: ${belowBaseFee(e)}`,
+    data: (e) => ({
+      reason: belowBaseFee(e),
+      details: { provided_fee_cap_gwei: toDecimalString(e.price), required_base_fee_gwei: toDecimalString(e.baseFee) },
+    }),
   },
   UnexpectedFromAddress: {
     http: 400,

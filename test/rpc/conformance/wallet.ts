@@ -128,6 +128,8 @@ const enabledAs = (ticker: string, balance: string, confirmations = 1): Expected
 const noFee = { coin: "TOK-ERC20", to: ETH_ADDRESS, amount: "1", fee: { type: "EthGas", gas_price: "10", gas: 60_000 } };
 const POOR = "Not enough ETH to afford fee. Available 0, required at least 0.0006";
 const sendEth = { coin: "ETH", to: ETH_ADDRESS, amount: "1", fee: { type: "EthGas", gas_price: "10", gas: 21_000 } };
+const BELOW_BASE_FEE = { type: "EthGasEip1559", max_fee_per_gas: "0.5", max_priority_fee_per_gas: "0.1", gas_option: null };
+const TOO_CHEAP = "the price of gas, 0.5 gwei, is below the chain's base fee of 1 gwei";
 
 const BAD_CONTRACT = "contract_address must have 40 hex digits after 0x, not 2";
 const ODD_DECIMALS = "its contract has 8 decimal places, and the coins file says 6";
@@ -279,6 +281,11 @@ const ACCOUNT_ROWS: readonly Entry[] = [
     "InvalidFeePolicy",
     "Invalid fee policy: Expected 'EthGas' or 'EthGasEip1559' fee types, found UtxoFixed",
   ),
+  ethFails("withdraw", { ...sendEth, fee: BELOW_BASE_FEE }, "InvalidFee", `Invalid fee parameters: ${TOO_CHEAP}`),
+  ethFailsV2("withdraw", { ...sendEth, fee: BELOW_BASE_FEE }, "InvalidFee", `Invalid fee parameters: ${TOO_CHEAP}`, {
+    status: 400,
+    data: { reason: TOO_CHEAP, details: { provided_fee_cap_gwei: "0.5", required_base_fee_gwei: "1" } },
+  }),
   eth("min_trading_vol", { coin: "ETH" }, { coin: "ETH", ...triple("min_trading_vol", "0.000000000000000001", 1n, 10n ** 18n) }),
   eth("min_trading_vol", { coin: "TOK-ERC20" }, { coin: "TOK-ERC20", ...triple("min_trading_vol", "0.000001", 1n, 1_000_000n) }),
   ethV2(

@@ -50,7 +50,11 @@ function askedBid(coin: EvmCoin, request: WithdrawRequest): Result<{ readonly bi
   if (priceOf(bid) === 0n) return badFee("the price of gas must be above 0");
   if (priceOf(bid) > MAX_UINT256) return badFee("the price of gas is more than a transaction can name");
   if (prices.nextBaseFee !== null && effectiveGasPrice(bid, prices.nextBaseFee - prices.nextBaseFee / 8n) === null)
-    return badFee(`the price of gas is below the chain's base fee of ${prices.nextBaseFee} wei`);
+    return err({
+      kind: "InvalidFee",
+      price: fromUnits(priceOf(bid), GWEI_DECIMALS),
+      baseFee: fromUnits(prices.nextBaseFee, GWEI_DECIMALS),
+    });
   return ok({ bid, gas: fee.gas });
 }
 
