@@ -16,6 +16,13 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "a node that went away is asked every further hundred questions, and rests for as long as after five failures",
+    "src/adapters/evmRpc/evmNode.ts",
+    "        break;\n",
+    "",
+    "src/adapters/evmRpc/evmNode.test.ts",
+  ),
+  bug(
     "a contract that refuses a call without a word is taken for nodes that say nothing",
     "src/adapters/evmRpc/quorum.ts",
     "WORDLESS_REVERT.test(fault.message.slice(0, MAX_WORDS_CHARS))",

@@ -220,12 +220,12 @@ export class EvmNode {
       });
       for (const [i, query] of part.entries()) answers.push(read(query, got[i]));
       const lost = answers.find((a) => !a.ok && (a.error.kind === "unreachable" || a.error.kind === "busy"));
-      if (lost === undefined || lost.ok) {
-        this.#answered(sinceMs);
-        continue;
+      if (lost !== undefined && !lost.ok) {
+        this.noted(lost.error);
+        while (answers.length < queries.length) answers.push(lost);
+        break;
       }
-      this.noted(lost.error);
-      while (answers.length < queries.length) answers.push(lost);
+      this.#answered(sinceMs);
     }
     const bad = answers.find((a) => !a.ok && a.error.kind === "bad_answer");
     if (bad !== undefined && !bad.ok) this.noted(bad.error);
