@@ -97,6 +97,14 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/oldBackup.test.ts",
   ),
   bug(
+    "a payment that was dropped when its refund was decided leaves its swap open for ever",
+    "src/core/swap/swapState.ts",
+    "isOpen && (!s.refund || !paymentMayExist(s));",
+    "straight;",
+    "src/core/swap/swapState.test.ts",
+    "test/sim/accountLine.test.ts",
+  ),
+  bug(
     "a signed payment leaves though the record was cut",
     "src/core/swap/swapState.ts",
     "|| !(s.abandoned || s.isCut);",
@@ -1932,7 +1940,7 @@ export const SWAP: readonly PlantedBug[] = [
     "if (isOverForGood(s)) return [];",
     FAILED_FEES,
   ),
-  bug("the fee of a cancelled swap is not sent again", STATE, ", ...(straight ? [] : feeDuties(s))];", "];", FAILED_FEES),
+  bug("the fee of a cancelled swap is not sent again", STATE, ", ...(hasSteps ? [] : feeDuties(s))];", "];", FAILED_FEES),
   bug(
     "change of a fee that nobody sends is promised",
     "src/app/swap/storedFunds.ts",

@@ -367,6 +367,28 @@ test.each([
   TIMEOUT_MS,
 );
 
+test(
+  "a maker that dies before its payment leaves, and again when it comes back too late for that, ends though its other coin comes later still",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    dieOnceSigned(maker, "makerPayment");
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("it dies", () => !maker.isRunning, HOUR_MS);
+    await world.runUntil("the taker gives up", () => taker.outcome(uuid) !== null, HOUR_MS);
+    await world.advance(HOUR_MS);
+    diesOnceAfter(maker, (event) => event.type === "refund_decided");
+    await maker.start(NO_UTXO);
+    await maker.enable([UTXO]).catch(() => undefined);
+    await world.runUntil("it dies again", () => !maker.isRunning, HOUR_MS);
+    await maker.start(NO_UTXO);
+    await world.advance(60_000);
+    await maker.enable([UTXO]);
+    expect(await ended(t, uuid, before)).toBe("failed failed");
+  },
+  TIMEOUT_MS,
+);
+
 test.each([
   ["fee", "taker", UTXO, ETH],
   ["takerPayment", "taker", UTXO, ETH],

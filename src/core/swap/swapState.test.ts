@@ -492,6 +492,18 @@ test("a swap whose record was cut begins nothing: it looks for its payment, and 
   );
 });
 
+test.each(["maker", "taker"] as const)(
+  "a %s whose payment was dropped when its refund was decided gives the swap up, or looks for that first",
+  (r) => {
+    const paid = ROAD[r].findIndex((e) => "slot" in e && e.slot === ownPayment(r) && e.type === "tx_attempted");
+    const events: readonly SwapEvent[] = [...ROAD[r].slice(0, paid), { type: "refund_decided", failure }];
+    const dropped: readonly SwapEvent[] = [negotiated, ...events, { type: "tx_dropped", slot: ownPayment(r), failure: null }];
+    expect(duties(run(r, dropped))).toContainEqual({ do: "pay" });
+    expect(duties(run(r, [...dropped, { type: "record_cut" }]))).toContainEqual({ do: "seek" });
+    expect(duties(run(r, [negotiated, ...events, { type: "record_cut" }]))).toContainEqual({ do: "seek" });
+  },
+);
+
 test("a taker's fee is moot once the swap came to nothing, its payment is taken back, or the secret is out; not while the maker may go on", () => {
   const upTo = (count: number): SwapState => run("taker", [negotiated, ...ROAD.taker.slice(0, count)]);
   const paid = ROAD.taker.findIndex((e) => e.type === "tx_seen" && e.slot === "takerPayment");

@@ -285,9 +285,12 @@ export function duties(s: SwapState): readonly Duty[] {
   if (s.startFailed !== null) return [];
   if (isOverForGood(s)) return feeDuties(s);
   if (!s.negotiated) return s.abandoned ? [] : [{ do: "negotiate" }];
-  const straight = !s.refund && !s.abandoned && !s.finished;
-  const own = [...(straight ? straightDuties(s) : []), ...moneyDuties(s, straight)];
-  return [{ do: "observe" }, ...own, ...childDuties(s, own), ...(straight ? [] : feeDuties(s))];
+  const isOpen = !s.abandoned && !s.finished;
+  const straight = isOpen && !s.refund;
+  // Nothing is there to take back where the payment never left: it may have been dropped since, and only the steps towards one give the swap up.
+  const hasSteps = isOpen && (!s.refund || !paymentMayExist(s));
+  const own = [...(hasSteps ? straightDuties(s) : []), ...moneyDuties(s, straight)];
+  return [{ do: "observe" }, ...own, ...childDuties(s, own), ...(hasSteps ? [] : feeDuties(s))];
 }
 
 /**
