@@ -1634,6 +1634,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LINE,
   ),
   bug(
+    "a payment that stays home while its swap runs holds up the claim of another swap",
+    "src/app/swap/duties/observe.ts",
+    "    yieldPayment(task);\n",
+    "",
+    LINE,
+  ),
+  bug(
     "a refund that nobody sends any more holds up the claim behind it",
     IDLE,
     "[ownClaim(role), ownRefund(role)]",

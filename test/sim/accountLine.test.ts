@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
 import { onMined, onSend, refuse, send } from "./accountMeddling.ts";
@@ -545,6 +546,48 @@ test(
     );
     taker.crash();
     await taker.start(ALL);
+    await world.runUntil("both end", () => [first, second].every((uuid) => isOver(t, uuid)), 10 * HOUR_MS);
+    expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "refunded cancelled"]);
+    expect(leftovers(t)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a payment that pools have dropped, and that stays home while its other coin's daemon is away, costs no other swap the claim behind it",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    let theirs = "";
+    const hold = ({ txid, from }: SignedEvmTx): void => {
+      if (from !== maker.account || theirs !== "") return;
+      theirs = txid;
+      chain.held.add(txid);
+    };
+    onSend(maker, "payment", hold, "before", 10);
+    const first = await match({ world, maker: taker, taker: maker }, TOKEN, ETH, "4", "0.5");
+    await world.runUntil("what it is to claim is in the pools", () => theirs !== "", HOUR_MS);
+    await world.advance(1.4 * HOUR_MS);
+    let own = "";
+    taker.onEvent = (event) => {
+      if (event.type !== "tx_signed" || event.slot !== "takerPayment") return;
+      own = event.txid;
+      chain.held.add(own);
+    };
+    const second = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it pays", () => taker.has(second, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
+    chain.held.delete(theirs);
+    await world.runUntil("it claims", () => taker.has(first, (e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend"), HOUR_MS);
+    // Whom it is for does not bring it back either.
+    maker.crash();
+    await maker.start(NO_UTXO);
+    await taker.daemonFault(UTXO, { kind: "http_500", forMs: 3 * HOUR_MS });
+    await world.advance(30_000);
+    chain.pool.remove(own);
+    chain.held.clear();
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    await maker.enable([UTXO]);
     await world.runUntil("both end", () => [first, second].every((uuid) => isOver(t, uuid)), 10 * HOUR_MS);
     expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "refunded cancelled"]);
     expect(leftovers(t)).toEqual([]);

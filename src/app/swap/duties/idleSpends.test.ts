@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { swapTerms, TERMS_KEY } from "../../../../test/fakes/swapTerms.ts";
 import type { SwapEvent } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
-import { toHex } from "../../../core/util/bytes.ts";
+import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { giveUpIdle } from "./idleSpends.ts";
+import { giveUpIdle, takeBackPayment, yieldPayment } from "./idleSpends.ts";
 
 const BLOCK = { height: 1, hash: "h" };
 const NEGOTIATED = { theirStartedAt: 1, theirLocktime: 0, makerCoinPub: TERMS_KEY, takerCoinPub: TERMS_KEY, secretHash: "22".repeat(20) };
@@ -69,4 +69,59 @@ test("nor while nobody can look whether the block that the claim was in still ha
 test("nor while its contract calls the payment taken: it would fail, and cost its gas; what it did itself is left to it", () => {
   // Of an end that no node shows the contract has no id.
   expect([givenUp({ spentBy: "e1" }), givenUp({ spentBy: "" }), givenUp({ spentBy: "d1" }), givenUp({})]).toEqual([["d1"], ["d1"], [], []]);
+});
+
+/** A maker's payment that left once: what becomes of its nonce at each look, and when the swap is looked at no more. */
+function payment({ isSent = true, relayPolicy = "nonce" }: { readonly isSent?: boolean; readonly relayPolicy?: string }) {
+  const done: string[] = [];
+  const now = { isAway: true, isShown: false, log: LOG.slice(0, isSent ? 4 : 3) };
+  const coin = {
+    relayPolicy,
+    htlcPubkey: fromHex(TERMS_KEY),
+    contractScript: () => new Uint8Array(23),
+    giveUp: (raw: Uint8Array, isRefused: boolean) => void done.push(`gave ${toHex(raw)} up${isRefused ? " for good" : ""}`),
+    takeBack: (raw: Uint8Array) => void done.push(`took ${toHex(raw)} back`),
+    chain: {
+      status: () => ({ state: now.isAway ? "unreachable" : "ready", tip: null }),
+      tx: (txid: string) => (now.isShown && txid === "a1" ? { txid, block: null } : undefined),
+    },
+  };
+  const state = () => fold(now.log);
+  const deps = { makerCoin: coin, takerCoin: coin };
+  const task = { deps, coin: () => coin, covered: new Set(), doubted: { has: () => false }, isPaymentKept: false };
+  const swap = Object.defineProperty(task, "state", { get: state }) as unknown as SwapTask;
+  const look = (): void => yieldPayment(swap);
+  return { done, now, look, end: () => takeBackPayment(swap) };
+}
+
+test("a payment that stays home, as while nobody tells what it is for, holds up no other swap, until somebody has it or it may leave", () => {
+  for (const comesBack of [{ isShown: true }, { isAway: false }]) {
+    const { done, now, look } = payment({});
+    look();
+    look();
+    Object.assign(now, comesBack);
+    look();
+    look();
+    expect(done).toEqual(["gave a1 up", "gave a1 up", "took a1 back"]);
+  }
+});
+
+test("it is its account's to judge when its swap is looked at no more, and its cancellation's once there is one", () => {
+  const [parked, cancelled] = [payment({}), payment({})];
+  for (const { look } of [parked, cancelled]) look();
+  parked.end();
+  cancelled.now.log = [...cancelled.now.log, { type: "tx_signed", slot: "cancel", txid: "b1", raw: "b1", notAfter: null }];
+  cancelled.look();
+  for (const { done } of [parked, cancelled]) expect(done).toEqual(["gave a1 up", "took a1 back"]);
+});
+
+test("nothing is taken back that was given up for being late, nor anything done for what never left or has no nonce", () => {
+  const late = payment({});
+  late.now.isShown = true;
+  const others = [late, payment({ isSent: false }), payment({ relayPolicy: "replace" })];
+  for (const { look, end } of others) {
+    look();
+    end();
+  }
+  expect(others.map(({ done }) => done)).toEqual([[], [], []]);
 });

@@ -1,9 +1,11 @@
-import { ownClaim, ownRefund, type Slot } from "../../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
 import { duties, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isClaimInVain, isUnseen } from "./lateClaim.ts";
+import { isForNothing } from "./paymentLeaves.ts";
 import { whyRefundStays } from "./refundView.ts";
 
 /** Whether what this swap publishes stays home for longer than the time of a first look. */
@@ -14,6 +16,30 @@ function staysHome(task: SwapTask, slot: Slot): boolean {
     return why !== null && why !== "unlooked";
   }
   return slot === "takerPaymentSpend" && (isClaimInVain(task) || (task.isClaimKept && isUnseen(task)));
+}
+
+const isPublished = (task: SwapTask, slot: Slot): boolean => duties(task.state).some((duty) => duty.do === "publish" && duty.slot === slot);
+
+/**
+ * Where transactions have nonces, a payment that left once and stays home now keeps its own only while nothing waits behind it: the claim of another swap, whose
+ * secret is out, would miss its lock. What holds up others for long its account fills, as where its swap waits for its other coin (`NonceKeeper`).
+ */
+export function yieldPayment(task: SwapTask): void {
+  const slot = ownPayment(task.state.terms.role);
+  const coin = task.coin(task.state.terms.role);
+  const tx = task.state.own[slot];
+  if (!tx?.attempted || coin.relayPolicy !== "nonce") return;
+  const staysHere = isPublished(task, slot) && isForNothing(task);
+  if (staysHere) coin.giveUp?.(bytesOf(tx), false);
+  else takeBackPayment(task);
+  task.isPaymentKept = staysHere;
+}
+
+/** What was given up for staying home only: the time of one that was refused is over. */
+export function takeBackPayment(task: SwapTask): void {
+  const tx = task.state.own[ownPayment(task.state.terms.role)];
+  if (tx && task.isPaymentKept) task.coin(task.state.terms.role).takeBack?.(bytesOf(tx));
+  task.isPaymentKept = false;
 }
 
 /**
@@ -27,8 +53,7 @@ export function giveUpIdle(task: SwapTask): void {
     const coin = task.coin(chainOf(role, slot));
     const tx = task.state.own[slot];
     if (!tx || coin.relayPolicy !== "nonce" || task.state.facts[slot]?.confirmed) continue;
-    const isPublished = duties(task.state).some((duty) => duty.do === "publish" && duty.slot === slot);
-    const isSent = isPublished && !staysHome(task, slot);
+    const isSent = isPublished(task, slot) && !staysHome(task, slot);
     for (const { raw } of versionsOf(tx)) {
       if (isSent) coin.takeBack?.(fromHex(raw));
       else coin.giveUp?.(fromHex(raw), true);

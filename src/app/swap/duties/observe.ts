@@ -24,7 +24,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { txidsOn } from "../txidsOn.ts";
 import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, isBelied, type ShownTx } from "./guardedContracts.ts";
-import { giveUpIdle } from "./idleSpends.ts";
+import { giveUpIdle, takeBackPayment, yieldPayment } from "./idleSpends.ts";
 import { noteSeen } from "./noteSeen.ts";
 import { otherKey } from "./otherKey.ts";
 import { isFormOf } from "./paymentForms.ts";
@@ -51,6 +51,8 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
     await observeGuarded(task, guarded, signal);
   } finally {
     guarded.release();
+    // Its account sees to it from here on.
+    takeBackPayment(task);
   }
 }
 
@@ -80,6 +82,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
     if (theirs.isGone(task)) await task.emit({ type: "payment_gone" });
     if (ours.isGone(task)) await giveUpOwnPayment(task);
     giveUpIdle(task);
+    yieldPayment(task);
     const unseen = whatIsUnseen(task);
     if (unseen && unseen !== task.unseen) task.trouble(unseen);
     task.unseen = unseen;
