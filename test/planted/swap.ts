@@ -584,14 +584,14 @@ export const SWAP: readonly PlantedBug[] = [
     IDLE_TEST,
   ),
   bug(
-    "a payment that stays home gives its nonce up for good",
+    "a payment that nobody has gives its nonce up for good",
     IDLE,
     "giveUp?.(bytesOf(tx), false);",
     "giveUp?.(bytesOf(tx), true);",
     IDLE_TEST,
   ),
-  bug("a payment that may leave again stays given up", IDLE, "  else takeBackPayment(task);\n", "", IDLE_TEST),
-  bug("a payment that is too late is taken back when its swap runs", IDLE, "if (tx && task.isPaymentKept)", "if (tx)", IDLE_TEST),
+  bug("a payment that nodes have again stays given up", IDLE, "  else takeBackPayment(task);\n", "", IDLE_TEST),
+  bug("a payment that is too late is taken back when its swap runs", IDLE, "if (tx && task.isPaymentNowhere)", "if (tx)", IDLE_TEST),
   bug(
     "a refund that stays home by the log holds up its account while nobody can look at the claim's block",
     IDLE,

@@ -553,9 +553,9 @@ test(
   TIMEOUT_MS,
 );
 
-test(
-  "a payment that pools have dropped, and that stays home while its other coin's daemon is away, costs no other swap the claim behind it",
-  async () => {
+test.each(["stays home while its other coin's daemon is away", "nodes take no more"] as const)(
+  "a payment that pools have dropped, and that %s, costs no other swap the claim behind it",
+  async (why) => {
     await open();
     const { maker, taker, world } = t;
     const chain = world.accountChain(ETH);
@@ -582,7 +582,8 @@ test(
     // Whom it is for does not bring it back either.
     maker.crash();
     await maker.start(NO_UTXO);
-    await taker.daemonFault(UTXO, { kind: "http_500", forMs: 3 * HOUR_MS });
+    if (why === "nodes take no more") refuse((txid) => txid === own);
+    else await taker.daemonFault(UTXO, { kind: "http_500", forMs: 3 * HOUR_MS });
     await world.advance(30_000);
     chain.pool.remove(own);
     chain.held.clear();

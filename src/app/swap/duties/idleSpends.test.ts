@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { swapTerms, TERMS_KEY } from "../../../../test/fakes/swapTerms.ts";
 import type { SwapEvent } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
-import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import { toHex } from "../../../core/util/bytes.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { giveUpIdle, takeBackPayment, yieldPayment } from "./idleSpends.ts";
 
@@ -74,36 +74,31 @@ test("nor while its contract calls the payment taken: it would fail, and cost it
 /** A maker's payment that left once: what becomes of its nonce at each look, and when the swap is looked at no more. */
 function payment({ isSent = true, relayPolicy = "nonce" }: { readonly isSent?: boolean; readonly relayPolicy?: string }) {
   const done: string[] = [];
-  const now = { isAway: true, isShown: false, log: LOG.slice(0, isSent ? 4 : 3) };
+  const now = { isShown: false, log: LOG.slice(0, isSent ? 4 : 3) };
   const coin = {
     relayPolicy,
-    htlcPubkey: fromHex(TERMS_KEY),
     contractScript: () => new Uint8Array(23),
     giveUp: (raw: Uint8Array, isRefused: boolean) => void done.push(`gave ${toHex(raw)} up${isRefused ? " for good" : ""}`),
     takeBack: (raw: Uint8Array) => void done.push(`took ${toHex(raw)} back`),
     chain: {
-      status: () => ({ state: now.isAway ? "unreachable" : "ready", tip: null }),
       tx: (txid: string) => (now.isShown && txid === "a1" ? { txid, block: null } : undefined),
     },
   };
   const state = () => fold(now.log);
-  const deps = { makerCoin: coin, takerCoin: coin };
-  const task = { deps, coin: () => coin, covered: new Set(), doubted: { has: () => false }, isPaymentKept: false };
+  const task = { coin: () => coin, covered: new Set(), doubted: { has: () => false }, isPaymentNowhere: false };
   const swap = Object.defineProperty(task, "state", { get: state }) as unknown as SwapTask;
   const look = (): void => yieldPayment(swap);
   return { done, now, look, end: () => takeBackPayment(swap) };
 }
 
-test("a payment that stays home, as while nobody tells what it is for, holds up no other swap, until somebody has it or it may leave", () => {
-  for (const comesBack of [{ isShown: true }, { isAway: false }]) {
-    const { done, now, look } = payment({});
-    look();
-    look();
-    Object.assign(now, comesBack);
-    look();
-    look();
-    expect(done).toEqual(["gave a1 up", "gave a1 up", "took a1 back"]);
-  }
+test("a payment that nobody has holds up no other swap, until somebody has it", () => {
+  const { done, now, look } = payment({});
+  look();
+  look();
+  now.isShown = true;
+  look();
+  look();
+  expect(done).toEqual(["gave a1 up", "gave a1 up", "took a1 back"]);
 });
 
 test("it is its account's to judge when its swap is looked at no more, and its cancellation's once there is one", () => {

@@ -42,7 +42,7 @@ export function isPaymentUnseen(task: SwapTask): boolean {
  * a reorganisation leaves it, or the dex fee; or it could not be taken back, or not be watched. It must not leave as long as it is so, nor while nobody tells.
  * What was used already is paid for all the same.
  */
-export function isForNothing(task: SwapTask): boolean {
+function isForNothing(task: SwapTask): boolean {
   const { terms } = task.state;
   if (!isPaymentUnseen(task)) return false;
   if (otherKey(task) || crowdedContract(task)) return true;
