@@ -245,6 +245,8 @@ describe("an own payment malleated on its way into a block", () => {
     const { own } = await world.taker.state(uuid);
     expect(txOf("BBB", own.takerPayment?.raw ?? "").inputs.map((i) => i.txid)).toEqual([own.fee?.txid]);
     expect(world.chain("BBB").mineExactly(world.maker.script, [malleate(txOf("BBB", own.fee?.raw ?? ""))])).toMatchObject({ ok: true });
+    // A server that is behind denies the block until it has it.
+    for (let blocks = 0; blocks < 2; blocks++) world.mine("BBB");
     await world.until("the taker is done", async () => (await world.outcome(world.taker, uuid)) !== null, 300);
     expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
   });
