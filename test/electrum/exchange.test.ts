@@ -72,3 +72,17 @@ test("a server that was connected before is no witness of a block because it is 
   const block = chain.status().tip ?? expect.fail("no block");
   expect(await whileTimePasses(w, chain.doubt?.(block, 1) ?? expect.fail("nobody to ask"))).toContain("and not by server1");
 });
+
+test("what a server said of a block counts no more once it is named no more", async () => {
+  const { w, chain } = await begin(4, { maxConnected: 2 });
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  for (const at of [2, 3]) w.servers[at]?.faults.add({ kind: "lag", blocks: 1 });
+  const block = chain.status().tip ?? expect.fail("no block");
+  const doubt = (isOneEnough: boolean): Promise<string | null> =>
+    whileTimePasses(w, chain.doubt?.(block, 1, undefined, isOneEnough) ?? expect.fail("nobody to ask"));
+  expect(await doubt(false)).toContain("enable TST with servers that agree");
+  chain.exchangeServers({ servers: [0, 1].map((at) => again(w, at)) });
+  await whileTimePasses(w, chain.refresh());
+  expect([await doubt(false), await doubt(true)]).toEqual([null, null]);
+});

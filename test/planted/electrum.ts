@@ -2695,15 +2695,23 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server of three that is found to lie holds up a swap by denying the block its payment is in",
     `${AT}/witnesses.ts`,
-    "word.said === what && !liars.has(voter)",
-    "word.said === what && !liars.has(`${voter} `)",
+    "liars.has(voter) ? [] : [voter]",
+    "liars.has(`${voter} `) ? [] : [voter]",
     "test/electrum/witnesses.test.ts",
   ),
   bug(
     "who was found to lie is asked whether others lie",
     `${AT}/witnesses.ts`,
-    "&& !liars.has(pooled.voter) &&",
-    "&& !liars.has(`${pooled.voter} `) &&",
+    "&& trusted.has(pooled.voter) &&",
+    "&&",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "a server that others took the place of goes on denying blocks",
+    `${AT}/witnesses.ts`,
+    "word.said === what && trusted.has(voter)",
+    "word.said === what",
+    "test/electrum/exchange.test.ts",
     "test/electrum/witnesses.test.ts",
   ),
   bug(

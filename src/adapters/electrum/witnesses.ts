@@ -122,14 +122,16 @@ export class Witnesses {
     return new Set(this.#deps.pool.present().map(({ voter }) => voter));
   }
 
-  /** Voices that were found to lie, at whichever of their ports: what they said before counts no more either. */
-  #liars(): ReadonlySet<string> {
-    return new Set(this.#deps.servers.flatMap(({ pooled }) => (pooled.state === "dropped" && !pooled.isOutvoted ? [pooled.voter] : [])));
+  /** Voices that are named now, and were not found to lie, at whichever of their ports: what others said before counts no more either. */
+  #trusted(): ReadonlySet<string> {
+    const { servers } = this.#deps;
+    const liars = new Set(servers.flatMap(({ pooled }) => (pooled.state === "dropped" && !pooled.isOutvoted ? [pooled.voter] : [])));
+    return new Set(servers.flatMap(({ pooled: { voter } }) => (liars.has(voter) ? [] : [voter])));
   }
 
   #saying(words: ReadonlyMap<string, Word>, what: Word["said"]): readonly Word[] {
-    const liars = this.#liars();
-    return [...words].flatMap(([voter, word]) => (word.said === what && !liars.has(voter) ? [word] : []));
+    const trusted = this.#trusted();
+    return [...words].flatMap(([voter, word]) => (word.said === what && trusted.has(voter) ? [word] : []));
   }
 
   #isShown(words: ReadonlyMap<string, Word>): boolean {
@@ -159,9 +161,9 @@ export class Witnesses {
     const isOver = (untilMs: number): boolean => untilMs <= nowMs || untilMs > nowMs + MAX_AGAIN_MS;
     const isDue = (server: RemoteServer): boolean =>
       isOver(words.get(server.voter)?.againAtMs ?? 0) && isOver(this.#silent.get(server)?.untilMs ?? 0) && restOf(server) <= nowMs;
-    const liars = this.#liars();
+    const trusted = this.#trusted();
     const open = this.#deps.servers
-      .filter(({ pooled }) => pooled.state !== "connecting" && !liars.has(pooled.voter) && !asked.has(pooled) && isDue(pooled))
+      .filter(({ pooled }) => pooled.state !== "connecting" && trusted.has(pooled.voter) && !asked.has(pooled) && isDue(pooled))
       .sort((a, b) => a.pooled.cost - b.pooled.cost);
     const connected = open.filter(({ pooled }) => pooled.state === "connected");
     const taken = new Set(connected.map(({ pooled }) => pooled.voter));
