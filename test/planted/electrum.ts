@@ -520,6 +520,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/app/swap/duties/endWitness.test.ts",
   ),
   bug(
+    "a cancelled swap stays open for hours after the server that denied its block has that",
+    "src/app/swap/duties/endWitness.ts",
+    "Math.min(2 * known.restSec, LAST_REST_SEC)",
+    "2 * known.restSec",
+    "src/app/swap/duties/endWitness.test.ts",
+  ),
+  bug(
     "a server that is a block behind has each swap that ends tell of trouble",
     "src/app/swap/duties/endWitness.ts",
     "!this.#isOneEnough || asked.restSec > FIRST_REST_SEC",

@@ -59,6 +59,26 @@ test("a doubt that holds up no step is asked about ever less often, for as long 
   expect([new Set(asked), troubles]).toEqual([new Set([true]), [1_300, 1_900]]);
 });
 
+test("one that denies an end for hours is asked again within one: that it has the block ends the swap then", async () => {
+  let denial: string | null = "one denies it";
+  const chain = { doubt: async () => denial };
+  const terms = { role: "taker", makerConfs: 1, takerConfs: 1, makerNota: false, takerNota: false };
+  let nowSec = 1_000;
+  const task = { state: { terms }, coin: () => ({ chain }), trouble: () => undefined, wake: () => undefined, nowSec: () => nowSec };
+  const ends = new EndWitness(task as unknown as SwapTask, new AbortController().signal, true);
+  const look = async (): Promise<boolean> => {
+    nowSec += 60;
+    ends.isClear("cancel", BLOCK);
+    await Promise.resolve();
+    await Promise.resolve();
+    return ends.isClear("cancel", BLOCK);
+  };
+  for (let minute = 0; minute < 660; minute++) expect(await look()).toBe(false);
+  denial = null;
+  for (let minute = 0; minute < 59; minute++) await look();
+  expect(await look()).toBe(true);
+});
+
 test("a block is denied by whoever says so, not by silence", async () => {
   const answers = [Promise.reject(new Error("nobody answers")), Promise.resolve("one denies it"), Promise.resolve(null)];
   const chain = { doubt: () => answers.shift() };

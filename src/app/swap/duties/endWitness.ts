@@ -3,8 +3,12 @@ import type { BlockRef } from "../../../ports/chain.ts";
 import { chainOf, depthOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 
-/** A doubt that holds up no step is asked about again after so long, seconds, and then after twice as long each time. */
+/**
+ * A doubt that holds up no step is asked about again after so long, seconds, then after twice as long each time, up to the last value: a swap whose payment was
+ * cancelled waits for it with its end.
+ */
 const FIRST_REST_SEC = 300;
+const LAST_REST_SEC = 3_600;
 
 type Asked = {
   readonly hash: string;
@@ -49,7 +53,7 @@ export class EndWitness {
     if (known?.state === "asking" || known?.state === "clear") return known.state === "clear";
     const nowSec = this.#isOneEnough ? this.#task.nowSec() : 0;
     if (known && nowSec < known.againSec) return false;
-    const restSec = known ? 2 * known.restSec : FIRST_REST_SEC;
+    const restSec = known ? Math.min(2 * known.restSec, LAST_REST_SEC) : FIRST_REST_SEC;
     const asked: Asked = { hash: block.hash, state: "asking", restSec, againSec: this.#isOneEnough ? nowSec + restSec : 0 };
     this.#asked.set(slot, asked);
     void this.#hear(slot, asked, chain.doubt(block, depthOf(state, slot).confs, this.#signal, this.#isOneEnough));
