@@ -1265,6 +1265,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/utxo/signInput.test.ts",
   ),
   bug(
+    "a refund whose signature covers what it spends, as Bitcoin Cash takes it, is none",
+    "src/core/utxo/sighash.ts",
+    "(hashType & SIGHASH_UTXOS) !== 0",
+    "(hashType & SIGHASH_UTXOS) === 1",
+    "src/core/utxo/htlc.test.ts",
+  ),
+  bug(
     "a Schnorr signature of the other point with the same x counts",
     "src/core/utxo/schnorr.ts",
     "FpLegendre(Point.Fp, y) === 1",

@@ -145,6 +145,25 @@ test.each<[HtlcSpend["scheme"], number]>([
   }
 });
 
+// Digests of the known refund's input, by libauth 3.0.0.
+test.each([
+  [0x61, "41a6a32099af4b4cfb9607c3cf6a1cd31a38969e73cf47cedc4743d45e5f68d5"],
+  [0x62, "774433ff7bf68e094464bcf750a1668de4496bc7238893b11836336f2351a51e"],
+  [0x63, "de25084c6552fd35f5db409e58d006f11e497b9872c4fe75ddb4dfe721839f89"],
+])("a refund whose signature covers what it spends is known on Bitcoin Cash, hash type %i", (type, digest) => {
+  const scheme: HtlcSpend["scheme"] = { kind: "forkid", forkNumber: 0 };
+  const { payment } = spendTo(TAKER);
+  const der = secp256k1.sign(fromHex(digest), TAKER.secret.reveal(), { prehash: false, format: "der" });
+  const signedAs = (hashType: number): Tx =>
+    withInput(parsed(FACTS.refund.hex), 0, { scriptSig: refundScriptSig(Uint8Array.from([...der, hashType]), redeemScript(TERMS)) });
+  const signed = signedAs(type);
+  expect(isSignedRefund(signed, payment, TERMS, scheme)).toBe(true);
+  expect(isSignedRefund(signed, { ...payment, value: payment.value + 1n }, TERMS, scheme)).toBe(false);
+  expect(isSignedRefund(signedAs(type | 0x80), payment, TERMS, scheme)).toBe(false);
+  const others = signed.inputs.map((input) => ({ ...input, vout: 1 }));
+  expect(isSignedRefund({ ...signed, inputs: [...signed.inputs, ...others] }, payment, TERMS, scheme)).toBe(false);
+});
+
 test("a refund that its owner signs by Schnorr's scheme is known where chains take that", () => {
   const { Fn, Fp, BASE } = secp256k1.Point;
   const scheme: HtlcSpend["scheme"] = { kind: "forkid", forkNumber: 0 };

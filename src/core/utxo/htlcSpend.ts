@@ -3,7 +3,7 @@ import { equalBytes } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import type { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
-import { claimScriptSig, type HtlcTerms, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
+import { claimScriptSig, type HtlcTerms, p2shOf, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
 import { pushesOf } from "./script.ts";
 import { inputDigest, isSignature, type SighashScheme, signScript, withInput } from "./signInput.ts";
 import type { OutPoint, Tx } from "./tx.ts";
@@ -88,5 +88,6 @@ export function isSignedRefund(tx: Tx, payment: HtlcSpend["payment"], terms: Htl
   const [signature, redeem] = [pushes?.at(-3), redeemScript(terms)];
   const hashType = signature?.at(-1);
   if (!signature || hashType === undefined || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem)) return false;
-  return isSignature(signature, terms.refundKey, scheme, () => inputDigest(tx, index, redeem, payment.value, scheme, hashType));
+  const spent = [{ value: payment.value, script: p2shOf(redeem) }];
+  return isSignature(signature, terms.refundKey, scheme, () => inputDigest(tx, index, redeem, payment.value, scheme, hashType, spent));
 }

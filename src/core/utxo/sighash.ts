@@ -13,6 +13,8 @@ const SIGHASH_SINGLE = 3;
 const SIGHASH_ANYONECANPAY = 0x80;
 /** Marks the replay-protected digest of the Bitcoin Cash family. */
 export const SIGHASH_FORKID = 0x40;
+/** Marks the digest that covers the spent outputs, too: Bitcoin Cash has it since May 2023, never beside `SIGHASH_ANYONECANPAY`. */
+const SIGHASH_UTXOS = 0x20;
 
 /** NONE and SINGLE are read from the low five bits; every other value behaves as ALL. */
 const baseType = (hashType: number): number => hashType & 0x1f;
@@ -154,11 +156,19 @@ function coveredHashes(tx: Tx, index: number, hashType: number, hash: Hasher, ma
   };
 }
 
-function bip143Digest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, hashType: number): Uint8Array {
+/** @param utxos hash of the spent outputs, where it is covered */
+function bip143Digest(
+  tx: Tx,
+  index: number,
+  scriptCode: Uint8Array,
+  amount: bigint,
+  hashType: number,
+  utxos: Uint8Array = new Uint8Array(0),
+): Uint8Array {
   const input = inputAt(tx, index);
   const { prevouts, sequence, outputs } = coveredHashes(tx, index, hashType, hash256, bip143Hashes);
   const w = new ByteWriter(512);
-  w.u32(versionWord(tx)).bytes(prevouts).bytes(sequence);
+  w.u32(versionWord(tx)).bytes(prevouts).bytes(utxos).bytes(sequence);
   writeOutpoint(w, input);
   w.varBytes(scriptCode).u64(amount).u32(input.sequence).bytes(outputs);
   return hash256(
@@ -185,6 +195,7 @@ export function segwitV0Digest(tx: Tx, index: number, scriptCode: Uint8Array, am
  * (the replay-protected sighash specification of the 2017 fork).
  *
  * @param forkNumber 0 for Bitcoin Cash; 79 for Bitcoin Gold
+ * @param spent the spent outputs, as far as they are known; throws where the hash type covers them and one is not, or may not cover them
  */
 export function forkIdDigest(
   tx: Tx,
@@ -193,8 +204,12 @@ export function forkIdDigest(
   amount: bigint,
   forkNumber = 0,
   hashType = SIGHASH_ALL,
+  spent: readonly TxOutput[] = [],
 ): Uint8Array {
-  return bip143Digest(tx, index, scriptCode, amount, (hashType | SIGHASH_FORKID | (forkNumber << 8)) >>> 0);
+  const coversSpent = (hashType & SIGHASH_UTXOS) !== 0;
+  if (coversSpent && (spent.length !== tx.inputs.length || hashType & SIGHASH_ANYONECANPAY)) throw new RangeError("sighash: spent outputs");
+  const utxos = coversSpent ? outputsHash(spent, hash256) : undefined;
+  return bip143Digest(tx, index, scriptCode, amount, (hashType | SIGHASH_FORKID | (forkNumber << 8)) >>> 0, utxos);
 }
 
 /** BLAKE2b personalisations of ZIP-243. */

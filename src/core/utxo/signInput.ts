@@ -25,6 +25,7 @@ export type SpentOutput = { readonly value: bigint; readonly script: Uint8Array 
 /**
  * Digest to sign or verify for a non-witness input under the coin's scheme.
  * @param hashType the signature's last byte; what is signed here has the default
+ * @param spent what all inputs spend, where that is known: some types of Bitcoin Cash cover it
  */
 export function inputDigest(
   tx: Tx,
@@ -33,12 +34,13 @@ export function inputDigest(
   value: bigint,
   scheme: SighashScheme,
   hashType = SIGHASH_ALL,
+  spent: readonly SpentOutput[] = [],
 ): Uint8Array {
   switch (scheme.kind) {
     case "legacy":
       return legacyDigest(tx, index, scriptCode, hashType);
     case "forkid":
-      return forkIdDigest(tx, index, scriptCode, value, scheme.forkNumber, hashType);
+      return forkIdDigest(tx, index, scriptCode, value, scheme.forkNumber, hashType, spent);
     case "sapling":
       return saplingDigest(tx, index, scriptCode, value, scheme.branchId, hashType);
   }
