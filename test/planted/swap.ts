@@ -105,6 +105,13 @@ export const SWAP: readonly PlantedBug[] = [
     "test/sim/accountLine.test.ts",
   ),
   bug(
+    "a swap whose dropped payment was to be taken back pays anew when a clock is set back",
+    "src/app/swap/duties/payment.ts",
+    '  if (s.refund) return task.emit({ type: "abandoned", failure: s.refund });\n',
+    "",
+    "src/app/swap/duties/payment.test.ts",
+  ),
+  bug(
     "a signed payment leaves though the record was cut",
     "src/core/swap/swapState.ts",
     "|| !(s.abandoned || s.isCut);",

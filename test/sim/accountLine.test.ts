@@ -390,6 +390,28 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "a maker that gave its unsent payment up by a clock hours ahead, which is set right since, makes no other: it would not claim the taker's",
+  async () => {
+    await open();
+    const { maker, world } = t;
+    dieOnceSigned(maker, "makerPayment");
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("it dies", () => !maker.isRunning, HOUR_MS);
+    maker.skewMs = 6 * HOUR_MS;
+    diesOnceAfter(maker, (event) => event.type === "refund_decided");
+    await maker.start(NO_UTXO);
+    await maker.enable([UTXO]).catch(() => undefined);
+    await world.runUntil("it dies again", () => !maker.isRunning, HOUR_MS);
+    maker.skewMs = 0;
+    await maker.start(NO_UTXO);
+    await world.advance(60_000);
+    await maker.enable([UTXO]);
+    expect(await ended(t, uuid, before)).toBe("failed failed");
+  },
+  TIMEOUT_MS,
+);
+
 test.each([
   ["fee", "taker", UTXO, ETH],
   ["takerPayment", "taker", UTXO, ETH],

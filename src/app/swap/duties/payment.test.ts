@@ -6,7 +6,7 @@ import { fold } from "../../../core/swap/swapState.ts";
 import { toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, ChainStatus, SeenOutput } from "../../../ports/chain.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { theirPaymentUnsafe } from "./payment.ts";
+import { pay, theirPaymentUnsafe } from "./payment.ts";
 
 const KEY = toHex(testKey("somebody").publicKey);
 const PAID = "aa".repeat(32);
@@ -88,4 +88,16 @@ test.each<[string, Partial<View>, string]>([
   ["no block", { outputs: [{ ...SAFE, block: null }] }, "not notarized"],
 ])("%s is found right before acting, whatever the log says", async (_what, view, reason) => {
   expect(await unsafe(view)).toContain(reason);
+});
+
+test("no payment is made once it was decided to take one back that never left, by a clock that was hours ahead: the swap is given up", async () => {
+  const failure = { event: "MakerPaymentWaitConfirmFailed", reason: "too late" };
+  const log: readonly SwapEvent[] = [
+    { type: "started", terms: swapTerms("maker") },
+    { type: "refund_decided", failure },
+  ];
+  const stored: SwapEvent[] = [];
+  const emit = async (event: SwapEvent): Promise<void> => void stored.push(event);
+  await pay({ state: fold(log), emit } as unknown as SwapTask, new AbortController().signal);
+  expect(stored).toEqual([{ type: "abandoned", failure }]);
 });

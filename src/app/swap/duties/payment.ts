@@ -33,6 +33,8 @@ const MAX_ANNOUNCED_BYTES = 50_000;
 /** Builds and stores the own payment, after proving that it is still safe to lock money (design D7). */
 export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const s = task.state;
+  // One was dropped that came too late, and nothing is claimed for another, whatever a clock says that was set back since.
+  if (s.refund) return task.emit({ type: "abandoned", failure: s.refund });
   const { role } = s.terms;
   const slot = ownPayment(role);
   const limit = payBy(task);
