@@ -287,7 +287,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "that nodes do not try a transfer to an account with code counts as a refusal",
     "src/app/coin/evm/payoutObstacle.ts",
-    'tried.ok || tried.error.kind === "Reverted"',
+    'last.ok || last.error.kind === "Reverted"',
     "true as boolean",
     "src/app/coin/evm/payoutObstacle.test.ts",
   ),

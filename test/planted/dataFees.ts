@@ -64,8 +64,15 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "an account with code cannot trade where data counts as gas",
     `${APP}/payoutObstacle.ts`,
-    "if (tried.ok && beside > 0n &&",
-    "if (tried.ok && beside < 0n &&",
+    "tried.ok && beside > 0n ?",
+    "tried.ok && beside < 0n ?",
+    `${APP}/payoutObstacle.test.ts`,
+  ),
+  bug(
+    "one node of two keeps a claim home for ever where data counts as gas by naming gas for the account's code and leaving open whether it takes coins",
+    `${APP}/payoutObstacle.ts`,
+    "const last = called ?? tried;",
+    "const last = tried;",
     `${APP}/payoutObstacle.test.ts`,
   ),
   bug(

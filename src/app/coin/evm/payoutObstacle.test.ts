@@ -43,6 +43,8 @@ test("where what data costs is taken from the balance, nodes try it as though th
 test.each([
   ["what is left takes coins", ok(new Uint8Array(0)), null],
   ["what is left does not", fault("Reverted"), true],
+  ["nodes contradict each other, and one of two named the gas", fault("Unreachable"), false],
+  ["nodes do not carry the call out", fault("Refused"), false],
 ] as const)(
   "where data counts as gas, whether the code takes coins is called with the gas that contracts leave it: %s",
   async (_, said, isRefused) => {
@@ -50,7 +52,7 @@ test.each([
     chain.data = { gas: 129_416n, wei: 0n };
     chain.hasCode = async () => ok(true);
     chain.estimate = (_request, most = 0n) => (most > 200_000n ? ok(130_000n) : err(fault("Unreachable")));
-    chain.call = async (_request, _signal, gas) => (gas === 23_300n && "ok" in said ? said : err(fault("Reverted")));
+    chain.call = async (_request, _signal, gas) => (gas !== 23_300n ? err(fault("Reverted")) : "ok" in said ? said : err(said));
     const found = await payoutObstacle({ chain, address, platform: "ETH" }, ZERO_ADDRESS, 5n, signal);
     expect(found?.isRefused ?? null).toBe(isRefused);
   },

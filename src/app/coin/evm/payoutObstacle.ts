@@ -30,12 +30,12 @@ export async function payoutObstacle(
   const beside = dataBound(chain).gas;
   const tried = await chain.estimateGas(payout, signal, MOST_GAS + beside);
   if (tried.ok && tried.value <= MOST_GAS) return null;
-  // What is above may be its data's, which a contract's transfer has none of, nor has what is only called.
-  if (tried.ok && beside > 0n && (await chain.call(payout, signal, MOST_GAS)).ok) return null;
-  const why = tried.ok
-    ? `that needs ${tried.value} gas, and swap contracts leave ${MOST_GAS} for it`
-    : tried.error.message.replace(/\.$/, "");
-  const isRefused = tried.ok || tried.error.kind === "Reverted";
+  // What is above may be its data's, which a contract's transfer has none of, nor has what is only called. So much one node of two may name alone.
+  const called = tried.ok && beside > 0n ? await chain.call(payout, signal, MOST_GAS) : null;
+  if (called?.ok) return null;
+  const last = called ?? tried;
+  const why = last.ok ? `that needs ${last.value} gas, and swap contracts leave ${MOST_GAS} for it` : last.error.message.replace(/\.$/, "");
+  const isRefused = last.ok || last.error.kind === "Reverted";
   const reason = `the account ${checksumAddress(address)} has code (EIP-7702), and is not shown to take ${platform} from a swap contract: ${why}; take the delegation back, or trade with another key`;
   return { isRefused, reason };
 }
