@@ -165,16 +165,23 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "data counts twice in what a claim is found to need: it lacks gas that it has, and stays home where the account has no more",
     `${APP}/triedSpend.ts`,
-    "await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : atMost;",
-    "await chain.call(request, signal, gas - beside)).ok ? atMost : atMost;",
+    "await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : asCall(gas);",
+    "await chain.call(request, signal, gas - beside)).ok ? asCall(gas) : asCall(gas);",
     FIGURES,
     `${APP}/triedSpend.test.ts`,
   ),
   bug(
     "a node that withholds what data needs has a claim refused that its token would pay, for good",
     `${APP}/triedSpend.ts`,
-    "gas > most && gas <= mostEstimate(most, data) ? most : asCall(gas);",
-    "asCall(gas);",
+    "if (found <= most || gas > mostEstimate(most, data)) return found;",
+    "if (found !== 0n) return found;",
+    `${APP}/triedSpend.test.ts`,
+  ),
+  bug(
+    "where nodes do not say whether a claim is carried out with the most, it counts as refused",
+    `${APP}/triedSpend.ts`,
+    'return !tried.ok && tried.error.kind === "Reverted" ? found : most;',
+    "return tried.ok ? most : found;",
     `${APP}/triedSpend.test.ts`,
   ),
   bug(

@@ -105,22 +105,53 @@ test("so is a claim of a token that nobody has: no more than its transfer is tol
   expect([told, asked]).toEqual([{ isRefused: false, gas: 50_000n + CONTRACT_GAS }, [`${token} 50000`]]);
 });
 
+const ALWAYS = 0n;
+const HUNGRY_GAS = MOST;
 test.each([
-  ["nobody says what that needs", null, 600_000n, { isRefused: false, gas: MOST }],
-  ["it is said to be more than all of it", plain(68) + 600_000n + DATA_GAS, 600_000n, { isRefused: false, gas: MOST }],
-  ["that is nothing, and all is the token's doing", plain(68), 600_000n, { isRefused: true, gas: 600_000n + DATA_GAS + CONTRACT_GAS }],
+  ["nobody says what that needs", null, 600_000n, ALWAYS, { isRefused: false, gas: MOST }],
+  ["it is said to be more than all of it", plain(68) + 600_000n + DATA_GAS, 600_000n, ALWAYS, { isRefused: false, gas: MOST }],
+  [
+    "that is nothing, and all is the token's doing",
+    plain(68),
+    600_000n,
+    HUNGRY_GAS,
+    { isRefused: true, gas: 600_000n + DATA_GAS + CONTRACT_GAS },
+  ],
+  [
+    "that is nothing, and one of two says alone that all is the token's doing",
+    plain(68),
+    600_000n,
+    ALWAYS,
+    { isRefused: false, gas: MOST },
+  ],
   [
     "nobody says, and no version has so much",
     null,
     MOST + 2n * DATA_GAS - CONTRACT_GAS - DATA_GAS + 1n,
+    ALWAYS,
     { isRefused: true, gas: MOST + 2n * DATA_GAS + 1n },
   ],
-  ["the rest is more than a token may need", plain(68) + DATA_GAS, MOST, { isRefused: true, gas: MOST + CONTRACT_GAS }],
-] as const)("a claim that nobody has is not refused for its data: %s", async (_, alone, own, told) => {
+  ["the rest is more than a token may need", plain(68) + DATA_GAS, MOST, HUNGRY_GAS, { isRefused: true, gas: MOST + CONTRACT_GAS }],
+  [
+    "one of two says alone that the rest is more than a token may need",
+    plain(68) + DATA_GAS,
+    MOST,
+    ALWAYS,
+    { isRefused: false, gas: MOST },
+  ],
+] as const)("a claim that nobody has is not refused for its data: %s", async (_, alone, own, carried, told) => {
   const chain = new FakeAccountChain();
-  chain.call = async () => ok(new Uint8Array(0));
+  chain.call = async (_request, _signal, given) => ((given ?? 0n) >= carried ? ok(new Uint8Array(0)) : err(REVERTED));
   chain.estimateGas = async ({ to }) => (to === token ? ok(own + DATA_GAS) : alone === null ? err(AWAY) : ok(alone));
   expect(await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal)).toEqual(told);
+});
+
+test("nor where nodes do not say whether it is carried out with the most that any has", async () => {
+  const chain = new FakeAccountChain();
+  chain.call = async () => err(AWAY);
+  chain.estimateGas = async ({ to }) => ok(to === token ? MOST + DATA_GAS : plain(68));
+  const told = await tryClaim({ chain, address, platform: "ETH" }, contract, claim(token), MOST, withRoom(DATA_GAS), signal);
+  expect(told).toEqual({ isRefused: false, gas: MOST });
 });
 
 test("what few nodes say of its transfer is a refusal only above what any may need with its data: it is paid for beside", async () => {

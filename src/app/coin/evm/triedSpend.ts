@@ -28,12 +28,22 @@ export type TriedSpend = { readonly isRefused: boolean; readonly gas: CallGas | 
 /**
  * What a call needs without its data, where the chain counts data as gas (Arbitrum): what a version is signed with has that beside, and would have it twice. A
  * transfer of nothing to nobody with the same data tells what that needs, and no node is believed it: with what is left of the estimate as many nodes as must
- * agree carry the call out, in which a chain counts no data. Else the whole estimate counts, but for what is above the most: that may be its data's, which
- * is paid for beside, and whoever withholds what that needs must not have the call refused.
+ * agree carry the call out, in which a chain counts no data. Else the whole estimate counts.
+ */
+async function withoutData({ chain }: Pick<Account, "chain">, request: CallRequest, gas: TxGas, signal: AbortSignal): Promise<CallGas> {
+  const alone = await chain.estimateGas({ ...request, to: ZERO_ADDRESS, value: 0n }, signal, gas);
+  const beside = alone.ok ? gasBeside({ gas: alone.value }, request.data.length) : 0n;
+  if (beside === 0n || beside >= gas) return asCall(gas);
+  return (await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : asCall(gas);
+}
+
+/**
+ * The same, and no more than the most, but where the call is refused for that. Of what one node of two says alone, up to the most and data, nothing is: data is
+ * paid for beside, and as many nodes as must agree say whether the call is carried out with the most.
  * @param most see `mostEstimate`
  */
-async function withoutData(
-  { chain }: Pick<Account, "chain">,
+async function callOf(
+  account: Pick<Account, "chain">,
   request: CallRequest,
   gas: TxGas,
   most: CallGas,
@@ -41,13 +51,10 @@ async function withoutData(
   signal: AbortSignal,
 ): Promise<CallGas> {
   if (data === 0n) return asCall(gas);
-  const atMost = gas > most && gas <= mostEstimate(most, data) ? most : asCall(gas);
-  const alone = await chain.estimateGas({ ...request, to: ZERO_ADDRESS, value: 0n }, signal, gas);
-  if (!alone.ok) return atMost;
-  const beside = gasBeside({ gas: alone.value }, request.data.length);
-  if (beside === 0n) return asCall(gas);
-  if (beside >= gas) return atMost;
-  return (await chain.call(request, signal, gas - beside)).ok ? withoutBeside(gas, beside) : atMost;
+  const found = await withoutData(account, request, gas, signal);
+  if (found <= most || gas > mostEstimate(most, data)) return found;
+  const tried = await account.chain.call(request, signal, most);
+  return !tried.ok && tried.error.kind === "Reverted" ? found : most;
 }
 
 /**
@@ -69,7 +76,7 @@ export async function tryPayout(
   const mostTransfer = callGas(most - CONTRACT_GAS);
   const tried = await chain.estimateGas(request, signal, mostEstimate(mostTransfer, beside));
   if (!tried.ok) return tried;
-  return { ok: true, value: payoutGas(await withoutData({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
+  return { ok: true, value: payoutGas(await callOf({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
 }
 
 /** Whether the transfer by which a swap contract pays a claim fails where the claim has so much gas beside its data, as many nodes as must agree saying so. */
@@ -125,7 +132,7 @@ export async function trySpend(
   if (needed.ok) {
     // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
     if (needed.value > whole) return { isRefused: true, gas: null };
-    const gas = await withoutData({ chain }, request, txGas(needed.value), most, beside, signal);
+    const gas = await callOf({ chain }, request, txGas(needed.value), most, beside, signal);
     // With the most, and what is asked for data beside, it has enough.
     return { isRefused: false, gas: gas < most ? gas : most };
   }
