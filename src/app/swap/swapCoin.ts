@@ -82,9 +82,13 @@ export type BumpPolicy = RelayPolicy | "nonce";
 export type SignedTx = { readonly txid: string; readonly raw: Uint8Array };
 /** `fee`: base units it pays for itself. */
 export type OwnSignedTx = SignedTx & { readonly fee: bigint };
+/** What ends a payment. */
+export type SpendUse = "claim" | "refund" | "cancel";
+
 /**
  * What a cancellation has to beat, base units. `paid`: by the payment, as it was stored; counts where an input of it is not known any more.
- * `childFees`: by children of it. `least`: the cancellation pays no less.
+ * `childFees`: by children of it. `least`: the cancellation pays no less. Where transactions
+ * have nonces nothing of it counts: the bids with the payment's nonce are to be beaten.
  */
 export type CancelFees = { readonly paid?: bigint; readonly childFees?: bigint; readonly least?: bigint };
 
@@ -218,9 +222,9 @@ export interface SwapCoin extends TradingCoin {
    * What a claim or refund is reckoned as: virtual bytes, or gas; a cancellation only where it has a nonce.
    * @param former the version it replaces, which may have been signed with more gas than would be needed now
    */
-  spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number;
+  spendSize(what: SpendUse, former?: Uint8Array): number;
   /** Of that what is known to be needed (`FeeQuestion`). Absent: all of it. */
-  sureSize?(what: "claim" | "refund" | "cancel", former?: Uint8Array): number;
+  sureSize?(what: SpendUse, former?: Uint8Array): number;
   /** What a version pays for so much of its size, at its price; absent where only a whole fee counts. */
   feeAt?(raw: Uint8Array, size: number): bigint;
   /**
@@ -316,8 +320,8 @@ export interface SwapCoin extends TradingCoin {
    */
   hasMissed?(sent: Uint8Array): boolean;
   /**
-   * A claim, refund or cancellation of the same account again, at a higher fee and with its nonce: of any coin of the account, whose swap waits. Only coins
-   * that have `entrust` have it.
+   * A claim, refund or cancellation of the same account again, at a higher fee and with its nonce: for a swap that waits, of any coin of the account. Only
+   * coins that have `entrust` have it.
    * @param isAnew with a nonce of its own: no block takes the former one any more
    */
   buildDearer?(former: Uint8Array, fee: bigint, isAnew?: boolean): Result<OwnSignedTx, FundsError>;

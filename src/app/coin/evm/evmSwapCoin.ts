@@ -7,7 +7,17 @@ import type { OwnContracts } from "../../../core/swap/events.ts";
 import { equalBytes, toHex } from "../../../core/util/bytes.ts";
 import type { Result } from "../../../core/util/result.ts";
 import { hash160 } from "../../../core/utxo/hash.ts";
-import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendObstacle, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
+import type {
+  Contract,
+  OwnSignedTx,
+  SignedTx,
+  SpendArgs,
+  SpendObstacle,
+  SpendRates,
+  SpendUse,
+  SwapCoin,
+  TxRefusal,
+} from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce, unexplainedNonce } from "./claimObstacle.ts";
@@ -16,8 +26,8 @@ import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
-import { EvmTradeFunds, MOST_PER_TX, type SpendUse } from "./evmTradeFunds.ts";
-import { priceOf } from "./gasBid.ts";
+import { EvmTradeFunds } from "./evmTradeFunds.ts";
+import { MOST_PER_TX, priceOf } from "./gasBid.ts";
 import { asCall, CONTRACT_GAS, callRoom, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, NO_DATA, txGas } from "./gasFigures.ts";
 import { isClaimable } from "./isClaimable.ts";
 import { bidOf, greatestCost, outgoingOf } from "./outgoing.ts";

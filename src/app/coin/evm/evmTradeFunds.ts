@@ -2,7 +2,7 @@ import { type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { STAGE_MARGINS, withMargin } from "../../../core/evm/gas.ts";
 import { fromUnits, max, type Rational, sub, toUnits, ZERO } from "../../../core/money/rational.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
-import type { TokenSteps } from "../../swap/swapCoin.ts";
+import type { SpendUse, TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
@@ -12,11 +12,9 @@ import { dataBound, dataGasToSign, dataObstacle, sureDataGas } from "./dataCost.
 import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { FoundGas, FoundGasOf } from "./foundGas.ts";
-import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import { MOST_PER_TX, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { ampleLimit, type CallGas, callGas, type DataGas, leastLimit, MOST_LIMIT, NO_DATA, NO_GAS, type TxGas } from "./gasFigures.ts";
 
-/** What ends a payment. */
-export type SpendUse = "claim" | "refund" | "cancel";
 /** Transactions of a swap that cost gas. */
 export type GasUse = "payment" | "fee" | SpendUse;
 
@@ -31,12 +29,6 @@ export type Steps = { readonly gas: bigint; readonly txs: bigint };
  * for data beside gas, `perTx` of each transaction.
  */
 type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: bigint; readonly data: bigint; readonly perTx: bigint };
-
-/**
- * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
- * mistakes.
- */
-export const MOST_PER_TX = 10n ** 18n;
 
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;

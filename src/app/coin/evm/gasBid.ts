@@ -12,6 +12,12 @@ const DEFAULT_TX_TYPE = EIP1559_TX_TYPE;
  */
 export const MOST_PRICE = 10_000n * 10n ** 9n;
 
+/**
+ * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
+ * mistakes.
+ */
+export const MOST_PER_TX = 10n ** 18n;
+
 export type BidRule = { readonly policy: GasPolicy; readonly maxTxType: number };
 
 /** A coin's rule: its entry's, else its platform coin's. */

@@ -42,7 +42,7 @@ async function withoutData({ chain }: Pick<Account, "chain">, request: CallReque
  * paid for beside, and as many nodes as must agree say whether the call is carried out with the most.
  * @param most see `mostEstimate`
  */
-async function callOf(
+async function neededGas(
   account: Pick<Account, "chain">,
   request: CallRequest,
   gas: TxGas,
@@ -76,7 +76,7 @@ export async function tryPayout(
   const mostTransfer = callGas(most - CONTRACT_GAS);
   const tried = await chain.estimateGas(request, signal, mostEstimate(mostTransfer, beside));
   if (!tried.ok) return tried;
-  return { ok: true, value: payoutGas(await callOf({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
+  return { ok: true, value: payoutGas(await neededGas({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
 }
 
 /** Whether the transfer by which a swap contract pays a claim fails where the claim has so much gas beside its data, as many nodes as must agree saying so. */
@@ -132,7 +132,7 @@ export async function trySpend(
   if (needed.ok) {
     // What data takes as gas only an estimate has in it. So much no version of it is signed with, and a block may not have so much either.
     if (needed.value > whole) return { isRefused: true, gas: null };
-    const gas = await callOf({ chain }, request, txGas(needed.value), most, beside, signal);
+    const gas = await neededGas({ chain }, request, txGas(needed.value), most, beside, signal);
     // With the most, and what is asked for data beside, it has enough.
     return { isRefused: false, gas: gas < most ? gas : most };
   }

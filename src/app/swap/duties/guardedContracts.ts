@@ -155,8 +155,8 @@ export function isEndDenied(task: SwapTask, payment: PaymentSlot): boolean {
 }
 
 /**
- * Whether one server that denies its block is enough for a transaction not to count. The own refund, while the secret is known all the same: only a claim of
- * the other side shows that, and of the own payment there is one spend. And what cancels the own payment, for that may be where the block is denied, and is
+ * Whether one server that denies its block is enough for a transaction not to count. The own refund, while the secret is known all the same: a claim of the
+ * other side shows that, but for a maker that was taken up, and of the own payment there is one spend. And what cancels the own payment, for that may be where the block is denied, and is
  * refunded by nobody once it counts as cancelled.
  */
 export function isBelied(task: SwapTask, slot: Slot): boolean {
