@@ -1,6 +1,7 @@
 import {
   type Negotiated,
   ownPayment,
+  ownRefund,
   type PaymentSlot,
   type Role,
   type Slot,
@@ -11,7 +12,7 @@ import type { SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { BlockRef } from "../../ports/chain.ts";
-import type { Contract, SwapChain } from "./swapCoin.ts";
+import type { Contract, SpendUse, SwapChain } from "./swapCoin.ts";
 
 /** Which chain a slot's transaction lives on. */
 export function chainOf(role: Role, slot: Slot): "maker" | "taker" {
@@ -34,6 +35,9 @@ export function chainOf(role: Role, slot: Slot): "maker" | "taker" {
       return role === "maker" ? "taker" : "maker";
   }
 }
+
+/** What an own claim, refund or cancellation is, by its slot. */
+export const spendUse = (role: Role, slot: Slot): SpendUse => (slot === "cancel" ? slot : slot === ownRefund(role) ? "refund" : "claim");
 
 /** Contracts by the negotiation they follow from, so that coins can keep what they work out for one. */
 const contracts = new WeakMap<Negotiated, { readonly [S in PaymentSlot]: Contract }>();

@@ -1,10 +1,11 @@
 import type { ClaimView } from "../../core/swap/claimStays.ts";
-import { ownClaim, ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
+import { ownClaim, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
 import type { RefundView } from "../../core/swap/refundStays.ts";
 import { mayShowSecret, type SwapState, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
+import { spendUse } from "./contracts.ts";
 import type { Spend } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
 
@@ -94,7 +95,7 @@ export function nextSpend(
   if (missed !== null && missed !== tx.raw) return null;
   const raw = fromHex(tx.raw);
   const tip = coin.chain.status().tip?.height;
-  const what = slot === "cancel" ? slot : slot === ownRefund(s.terms.role) ? "refund" : "claim";
+  const what = spendUse(s.terms.role, slot);
   const size = coin.spendSize(what, raw);
   const question = {
     ...feeWindow(s, slot, firstSigned(log, slot) ?? now),

@@ -8,7 +8,7 @@ import { feeForSize } from "../../../core/utxo/feeRate.ts";
 import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { bytesOf } from "../bytesOf.ts";
-import { chainOf, contractOf, unitsOf } from "../contracts.ts";
+import { chainOf, contractOf, spendUse, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isBeforeItsTime, leftOutSince } from "./lockTimes.ts";
@@ -32,7 +32,7 @@ export function feeQuestion(task: SwapTask, slot: Slot, size: number, sureSize =
 
 /** The same of a claim, refund or cancellation, where it is the first or replaces a former one. */
 export function spendQuestion(task: SwapTask, slot: Slot, former?: Uint8Array): FeeQuestion {
-  const what = slot === "cancel" ? slot : slot === ownRefund(task.state.terms.role) ? "refund" : "claim";
+  const what = spendUse(task.state.terms.role, slot);
   const coin = coinOf(task, slot);
   return feeQuestion(task, slot, coin.spendSize(what, former), coin.sureSize?.(what, former));
 }
