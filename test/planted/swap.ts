@@ -1736,6 +1736,27 @@ export const SWAP: readonly PlantedBug[] = [
     CLAIM_BUILT_ON,
   ),
   bug(
+    "what a running swap signs is not known as its own",
+    RUNNER,
+    "this.#ownTxs.add(task.uuid, task.events.slice(-1));",
+    "",
+    CLAIM_BUILT_ON,
+  ),
+  bug(
+    "what a swap signed before a restart is not known as its own",
+    RUNNER,
+    "this.#tasks.set(uuid, task);\n    this.#ownTxs.add(uuid, log);",
+    "this.#tasks.set(uuid, task);",
+    CLAIM_BUILT_ON,
+  ),
+  bug(
+    "what a dropped version was is found no more",
+    "src/app/swap/ownTxs.ts",
+    '"tx_signed" || event.type === "tx_replaced"',
+    '"tx_signed"',
+    "src/app/swap/ownTxs.test.ts",
+  ),
+  bug(
     "a payment is given up for a claim that is in no block",
     LOST_TO,
     "id !== txid && coin.chain.tx(id)?.block)",

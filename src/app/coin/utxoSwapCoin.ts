@@ -35,12 +35,12 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   contractScript(contract: Contract): Uint8Array {
     return this.#reader.contractScript(contract);
   }
-  ownDexFees(wanted: Parameters<SwapCoin["ownDexFees"]>[0], sinceHeight: number): readonly OwnSignedTx[] {
+  ownDexFees(...[wanted, sinceHeight, isKnown]: Parameters<SwapCoin["ownDexFees"]>): readonly OwnSignedTx[] {
     const spentValue: SpentValue = (output) => this.ledger.own.source(output)?.value ?? null;
     const expected = { ...wanted, takerKey: this.wallet.key.publicKey, spentValue };
     return this.ledger.own
       .touchedSince(sinceHeight)
-      .filter(({ raw }) => this.#reader.isExactDexFee(raw, expected))
+      .filter(({ txid, raw }) => !isKnown(txid) && this.#reader.isExactDexFee(raw, expected))
       .map(({ txid, raw }) => ({ txid, raw, fee: this.feeOf(raw) ?? 0n }));
   }
   buildDexFee(args: Parameters<SwapCoin["buildDexFee"]>[0]): Result<OwnSignedTx, FundsError> {

@@ -57,7 +57,8 @@ function lost(
     return { txid, raw: new Uint8Array(), seenAtMs: 0, block: blocks.includes(name) ? BLOCK : null };
   };
   const coin = { chain: { tx }, conflictOf: () => null, parentsOf: (raw: Uint8Array) => (parents[toHex(raw)] ?? []).map(id) };
-  return lostTo(coin, Uint8Array.of(0xaa), (txid) => ownTxIn(states, txid))?.slice(0, 2) ?? null;
+  const ownTx = (txid: string) => states.map((s) => ownTxIn(s, txid)).find((tx) => tx !== null) ?? null;
+  return lostTo(coin, Uint8Array.of(0xaa), ownTx)?.slice(0, 2) ?? null;
 }
 
 const CLAIMED = swap("maker", signed("takerPaymentSpend", "c1"), raised("takerPaymentSpend", "c2"));

@@ -45,13 +45,11 @@ function supersededBy(coin: View, { state, slot }: OwnTxOfSwap, txid: string): s
   return ids.find((id) => id !== undefined && id !== txid && coin.chain.tx(id)?.block) ?? null;
 }
 
-/** Looks an own transaction up by its id among swaps. */
-export function ownTxIn(states: Iterable<SwapState>, txid: string): OwnTxOfSwap | null {
-  for (const state of states) {
-    for (const [slot, tx] of Object.entries(state.own)) {
-      const version = tx.txid === txid ? tx : tx.replaced?.find((v) => v.txid === txid);
-      if (version) return { state, slot: slot as Slot, raw: version.raw };
-    }
+/** Looks an own transaction of a swap up by its id, in whatever version. */
+export function ownTxIn(state: SwapState, txid: string): OwnTxOfSwap | null {
+  for (const [slot, tx] of Object.entries(state.own)) {
+    const version = tx.txid === txid ? tx : tx.replaced?.find((v) => v.txid === txid);
+    if (version) return { state, slot: slot as Slot, raw: version.raw };
   }
   return null;
 }

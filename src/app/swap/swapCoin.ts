@@ -182,8 +182,9 @@ export interface SwapCoin extends TradingCoin {
   /**
    * Own transactions the chain has, signed with the own key alone, that pay exactly this dex fee and are in no block up to
    * `sinceHeight`. None on account chains: they show no account's transactions.
+   * @param isKnown which are none of these whatever they pay; the others are read and their signatures checked
    */
-  ownDexFees(wanted: Omit<ExpectedDexFee, "takerKey">, sinceHeight: number): readonly OwnSignedTx[];
+  ownDexFees(wanted: Omit<ExpectedDexFee, "takerKey">, sinceHeight: number, isKnown: (txid: string) => boolean): readonly OwnSignedTx[];
   /**
    * What must be on the chain before a payment into `contract` can be made (the allowance of a token) is brought about.
    * @returns why it is not yet, one sentence; null: it is, or the coin needs nothing of the kind

@@ -1,6 +1,6 @@
 import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { fold, isTakenUp, type SwapState } from "../../core/swap/swapState.ts";
+import { fold, isTakenUp } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { Secret } from "../../core/util/secret.ts";
@@ -15,7 +15,8 @@ import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
 import { isSettled } from "./isSettled.ts";
-import { ownTxIn } from "./lostTo.ts";
+import { type OwnTxOfSwap, ownTxIn } from "./lostTo.ts";
+import { OwnTxs } from "./ownTxs.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import type { Reserved } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
@@ -62,6 +63,8 @@ export class SwapRunner implements SwapStarter {
   readonly #waiting: WaitingSwaps;
   readonly #unread: UnreadRecords;
   readonly #recent = new Map<string, readonly StoredEvent[]>();
+  /** What the swaps of `#tasks` and `#recent` signed. */
+  readonly #ownTxs = new OwnTxs();
   readonly #expected: ExpectedTopics;
   readonly #mail: IncomingMail;
   readonly #feeAllowances: FeeAllowances;
@@ -293,7 +296,7 @@ export class SwapRunner implements SwapStarter {
         send: (message) => p2p.publish(topic, mail.envelopeOf(message)),
         secret: () => this.#secretOf(terms),
         runDuty,
-        ownTx: (txid) => ownTxIn(this.#statesKnowing(txid), txid),
+        ownTx: (txid) => this.#ownTx(txid),
         profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin),
         feeAllowances: this.#feeAllowances,
         onEvent: (t) => this.#afterEvent(t),
@@ -301,6 +304,7 @@ export class SwapRunner implements SwapStarter {
       log,
     );
     this.#tasks.set(uuid, task);
+    this.#ownTxs.add(uuid, log);
     p2p.subscribe(topic);
     this.#news.follow(task, [makerCoin.chain, takerCoin.chain]);
     this.#cleanups.set(uuid, () => {
@@ -316,15 +320,16 @@ export class SwapRunner implements SwapStarter {
     return takenOver?.secret ? fromHex(takenOver.secret) : null;
   }
 
-  /** Live swaps, and of those that settled lately the ones whose log names a transaction. */
-  *#statesKnowing(txid: string): Generator<SwapState> {
-    for (const task of this.#tasks.values()) yield task.state;
-    for (const log of this.#recent.values()) {
-      if (log.some(({ event }) => "txid" in event && event.txid === txid)) yield fold(log.map(({ event }) => event));
-    }
+  /** An own transaction of a live swap, or of one that settled lately. */
+  #ownTx(txid: string): OwnTxOfSwap | null {
+    const uuid = this.#ownTxs.swapOf(txid) ?? "";
+    const [task, log] = [this.#tasks.get(uuid), this.#recent.get(uuid)];
+    const state = task?.state ?? (log && fold(log.map(({ event }) => event)));
+    return state ? ownTxIn(state, txid) : null;
   }
 
   #afterEvent(task: SwapTask): void {
+    this.#ownTxs.add(task.uuid, task.events.slice(-1));
     if (this.#tasks.has(task.uuid)) this.#news.changed(task);
     this.#deps.onEvent(task.uuid, task.events);
     if (task.state.finished) {
@@ -361,14 +366,18 @@ export class SwapRunner implements SwapStarter {
 
   #drop(task: SwapTask): void {
     this.#tasks.delete(task.uuid);
+    this.#ownTxs.forget(task.uuid, task.events);
     this.#cleanups.get(task.uuid)?.();
     this.#cleanups.delete(task.uuid);
   }
 
   #remember(uuid: string, log: readonly StoredEvent[]): void {
     this.#recent.set(uuid, log);
-    const oldest = this.#recent.keys().next();
-    if (this.#recent.size > RECENT_LOGS && !oldest.done) this.#recent.delete(oldest.value);
+    this.#ownTxs.add(uuid, log);
+    const [oldest] = this.#recent;
+    if (this.#recent.size <= RECENT_LOGS || !oldest) return;
+    this.#recent.delete(oldest[0]);
+    this.#ownTxs.forget(...oldest);
   }
 
   /** Gossip of `swap/…` topics. */

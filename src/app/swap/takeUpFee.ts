@@ -13,9 +13,10 @@ export async function takeUpFee(task: SwapTask): Promise<boolean> {
   if (terms.dexFeePubkey === null) return false;
   const coin = task.coin("taker");
   const wanted = { feeUnits: BigInt(terms.dexFeeUnits), burnUnits: BigInt(terms.dexBurnUnits), feeKey: fromHex(terms.dexFeePubkey) };
-  for (const { txid, raw, fee } of coin.ownDexFees(wanted, terms.takerStartHeight)) {
+  const isOfASwap = (txid: string): boolean => task.deps.ownTx(txid) !== null;
+  for (const { txid, raw, fee } of coin.ownDexFees(wanted, terms.takerStartHeight, isOfASwap)) {
     const mark = { kind: "fee_tx", value: txid } as const;
-    if (task.deps.ownTx(txid) !== null || (await task.deps.store.isMarked(mark))) continue;
+    if (await task.deps.store.isMarked(mark)) continue;
     task.deps.log.warn("swap_fee_found", { swap: task.uuid, txid });
     await task.emit({ type: "tx_signed", slot: "fee", txid, raw: toHex(raw), notAfter: null, fee: fee.toString() }, [mark]);
     coin.lockInputs(raw);

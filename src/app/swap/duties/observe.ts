@@ -258,7 +258,7 @@ function conflict(task: SwapTask, coin: SwapCoin): string | undefined {
   if (known && coin.chain.tx(known.txid)?.block) return known.txid;
   // One the backend has stands on what the backend has.
   const raw = bytesOf(payment);
-  const ownTx = (txid: string): OwnTxOfSwap | null => ownTxIn([s], txid) ?? task.deps.ownTx(txid);
+  const ownTx = (txid: string): OwnTxOfSwap | null => ownTxIn(s, txid) ?? task.deps.ownTx(txid);
   return (seen ? coin.conflictOf(raw) : lostTo(coin, raw, ownTx)) ?? undefined;
 }
 
