@@ -8,8 +8,9 @@ import { orderToRecord, parseOrderRecord } from "../../src/app/orders/orderRecor
 import { parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { parseRationalValue } from "../../src/core/money/rationalValue.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
+import { duties } from "../../src/core/swap/duties.ts";
 import { kdfStatus } from "../../src/core/swap/kdfStatus.ts";
-import { duties, fold } from "../../src/core/swap/swapState.ts";
+import { fold } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { kdfMaker, kdfSwap, kdfTaker, SECRET } from "../fakes/kdfFolder.ts";
 import { mutateText, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";

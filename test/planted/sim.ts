@@ -25,6 +25,7 @@ const caught = (rule: Rule, world: World, name: string, file: string, find: stri
 const SECRET = "src/core/keys/swapSecret.ts";
 const TIMELOCKS = "src/core/swap/timelocks.ts";
 const STATE = "src/core/swap/swapState.ts";
+const DUTIES = "src/core/swap/duties.ts";
 const HTLC = "src/core/utxo/htlc.ts";
 const CONTRACTS = "src/app/swap/contracts.ts";
 const TASK = "src/app/swap/swapTask.ts";
@@ -246,7 +247,7 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "ends",
     AWAY,
     "a refund is not waited for off the straight road",
-    STATE,
+    DUTIES,
     "if (paymentMayExist(s) && !settledOtherwise) {",
     "if (paymentMayExist(s) && !settledOtherwise && straight) {",
   ),

@@ -1,6 +1,7 @@
 import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const STATE = "src/core/swap/swapState.ts";
+const DUTIES = "src/core/swap/duties.ts";
 const STATE_TEST = "src/core/swap/swapState.test.ts";
 const KEPT_BYTES = "src/core/swap/keptBytes.ts";
 const NOTE_SEEN = "src/app/swap/duties/noteSeen.ts";
@@ -98,7 +99,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a payment that was dropped when its refund was decided leaves its swap open for ever",
-    "src/core/swap/swapState.ts",
+    "src/core/swap/duties.ts",
     "isOpen && (!s.refund || !paymentMayExist(s));",
     "straight;",
     "src/core/swap/swapState.test.ts",
@@ -113,7 +114,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a signed payment leaves though the record was cut",
-    "src/core/swap/swapState.ts",
+    "src/core/swap/duties.ts",
     "|| !(s.abandoned || s.isCut);",
     "|| !s.abandoned;",
     "src/core/swap/swapState.test.ts",
@@ -121,7 +122,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a signed fee leaves though the record was cut",
-    "src/core/swap/swapState.ts",
+    "src/core/swap/duties.ts",
     'publishing(s, "fee") && s.own.fee?.attempted === true ?',
     'publishing(s, "fee") ?',
     "src/core/swap/swapState.test.ts",
@@ -366,28 +367,28 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "the maker claims a payment that is not deep",
-    STATE,
+    DUTIES,
     "s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;",
     "s.own.makerPayment?.attempted === true && s.facts.takerPayment !== undefined;",
     STATE_TEST,
   ),
   bug(
     "the maker claims on the refund road",
-    STATE,
+    DUTIES,
     'if (role === "maker") return straight && ',
     'if (role === "maker") return ',
     STATE_TEST,
   ),
   bug(
     "an unsent claim of the maker leaves on the refund road",
-    STATE,
+    DUTIES,
     'const claimMayLeave = role === "taker" || straight || s.own[ownClaim(role)]?.attempted === true;',
     "const claimMayLeave = true;",
     STATE_TEST,
   ),
   bug(
     "the taker pays before the maker payment is deep",
-    STATE,
+    DUTIES,
     'out.push(s.facts.makerPayment?.confirmed ? { do: "pay" }',
     'out.push(s.facts.makerPayment ? { do: "pay" }',
     STATE_TEST,
@@ -408,7 +409,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a sent payment is not refunded when the swap is given up",
-    STATE,
+    DUTIES,
     "if (paymentMayExist(s) && !settledOtherwise) {",
     "if (paymentMayExist(s) && !settledOtherwise && !s.abandoned) {",
     STATE_TEST,
@@ -437,7 +438,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a payment being cancelled is helped along",
-    STATE,
+    DUTIES,
     "mayLeave && !s.own.cancel && !s.facts.cancel?.confirmed;",
     "mayLeave;",
     STATE_TEST,
@@ -445,7 +446,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a payment that never left leaves after the swap was given up",
-    STATE,
+    DUTIES,
     "const mayLeave = s.own[payment]?.attempted === true || !(s.abandoned || s.isCut);",
     "const mayLeave = true;",
     STATE_TEST,
@@ -687,7 +688,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "whoever has its own payment back takes the other one, too",
-    STATE,
+    DUTIES,
     "s.facts[theirRefund(role)]?.confirmed === true || s.facts[ownRefund(role)]?.confirmed === true;",
     "s.facts[theirRefund(role)]?.confirmed === true;",
     PAYMENT_GONE,
@@ -1715,7 +1716,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "an offer that comes again after an old consent is not answered",
-    STATE,
+    DUTIES,
     'if (!s.received.makerPayment) out.push({ do: "answer" });',
     "",
     REPLAYS,
@@ -1956,7 +1957,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a fee that a reorganisation undid after its swap failed is not sent again",
-    STATE,
+    DUTIES,
     "isOverForGood(s) ? s.own[slot]?.attempted === true : publishing(s, slot)",
     "publishing(s, slot)",
     FAILED_FEES,
@@ -1979,12 +1980,12 @@ export const SWAP: readonly PlantedBug[] = [
   bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isFeeOver(task)", "", OUTBOX),
   bug(
     "the fee of a failed swap is not sent again",
-    STATE,
+    DUTIES,
     "if (isOverForGood(s)) return feeDuties(s);",
     "if (isOverForGood(s)) return [];",
     FAILED_FEES,
   ),
-  bug("the fee of a cancelled swap is not sent again", STATE, ", ...(hasSteps ? [] : feeDuties(s))];", "];", FAILED_FEES),
+  bug("the fee of a cancelled swap is not sent again", DUTIES, ", ...(hasSteps ? [] : feeDuties(s))];", "];", FAILED_FEES),
   bug(
     "change of a fee that nobody sends is promised",
     "src/app/swap/storedFunds.ts",
@@ -2232,7 +2233,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a payment that comes back is not taken back",
-    STATE,
+    DUTIES,
     "if (isOverForGood(s)) return feeDuties(s);",
     'if (s.finished === "failed") return feeDuties(s);',
     PAYMENT_GONE,

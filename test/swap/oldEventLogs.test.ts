@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
 import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
+import { duties } from "../../src/core/swap/duties.ts";
 import type { StoredEvent } from "../../src/core/swap/events.ts";
-import { duties, fold, outcomeOf } from "../../src/core/swap/swapState.ts";
+import { fold, outcomeOf } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { recordedLogs } from "../vectors/eventLogs/eventLogs.ts";
 

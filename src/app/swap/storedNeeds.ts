@@ -1,6 +1,6 @@
+import { duties } from "../../core/swap/duties.ts";
 import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
 import {
-  duties,
   isFeeMoot,
   isPaidFor,
   isTakenUp,

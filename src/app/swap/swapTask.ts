@@ -1,8 +1,9 @@
 import type { SwapMessage } from "../../core/message/types.ts";
 import type { NetworkProfile } from "../../core/network/networkProfile.ts";
 import { isAwaited } from "../../core/swap/awaitedMessage.ts";
+import { type Duty, duties, dutyKey } from "../../core/swap/duties.ts";
 import { CHILD_SLOTS, type Slot, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
-import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step, versionsOf } from "../../core/swap/swapState.ts";
+import { begin, outcomeOf, type SwapState, step, versionsOf } from "../../core/swap/swapState.ts";
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { reasonOf } from "../../core/util/reasonOf.ts";

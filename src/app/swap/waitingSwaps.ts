@@ -1,5 +1,6 @@
+import { duties } from "../../core/swap/duties.ts";
 import type { StoredEvent } from "../../core/swap/events.ts";
-import { duties, fold, type SwapState, step } from "../../core/swap/swapState.ts";
+import { fold, type SwapState, step } from "../../core/swap/swapState.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ListedSwap, SwapStore } from "../../ports/swapStore.ts";

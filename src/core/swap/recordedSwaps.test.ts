@@ -22,6 +22,7 @@ import type { Tx, TxOutput } from "../utxo/tx.ts";
 import { parseTx, serializeTx } from "../utxo/txCodec.ts";
 import { htlcLockTime } from "../utxo/txTemplate.ts";
 import { rationalToText } from "./amountText.ts";
+import { duties, dutyKey } from "./duties.ts";
 import {
   type Negotiated,
   ownClaim,
@@ -34,7 +35,7 @@ import {
   theirPayment,
 } from "./events.ts";
 import { checkNegotiation, ownNegotiation } from "./negotiation.ts";
-import { begin, duties, dutyKey, fold, outcomeOf, step } from "./swapState.ts";
+import { begin, fold, outcomeOf, step } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { swapTerms, TERMS_KEY } from "../../../test/fakes/swapTerms.ts";
+import { duties } from "./duties.ts";
 import { type Role, type Slot, type SwapEvent, theirPayment } from "./events.ts";
 import { feeWindow } from "./feeWindow.ts";
 import { dangerOf } from "./swapDanger.ts";
-import { duties, fold, type SwapState } from "./swapState.ts";
+import { fold, type SwapState } from "./swapState.ts";
 import { deadlinesOf } from "./timelocks.ts";
 
 const negotiated: SwapEvent = {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { swapTerms, TERMS_KEY } from "../../../test/fakes/swapTerms.ts";
 import { textToRational } from "./amountText.ts";
+import { duties } from "./duties.ts";
 import type { SwapEvent } from "./events.ts";
-import { begin, duties, fold, outcomeOf, step } from "./swapState.ts";
+import { begin, fold, outcomeOf, step } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const started: SwapEvent = { type: "started", terms: swapTerms("taker") };

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TERMS_KEY as KEY, swapTerms } from "../../../test/fakes/swapTerms.ts";
+import { duties } from "./duties.ts";
 import {
   isChildSlot,
   isReplaceableSlot,
@@ -18,7 +19,6 @@ import { MAX_FORMS } from "./keptBytes.ts";
 import { dangerOf } from "./swapDanger.ts";
 import {
   begin,
-  duties,
   fold,
   isFeeMoot,
   mayShowSecret,

@@ -1,5 +1,6 @@
+import { duties } from "../../../core/swap/duties.ts";
 import { ownClaim, ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
-import { duties, versionsOf } from "../../../core/swap/swapState.ts";
+import { versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";

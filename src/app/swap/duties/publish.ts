@@ -1,5 +1,6 @@
+import { duties } from "../../../core/swap/duties.ts";
 import { type Failure, ownClaim, ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
-import { duties, isFeeMoot, isPaidFor, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { isFeeMoot, isPaidFor, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { bytesOf } from "../bytesOf.ts";

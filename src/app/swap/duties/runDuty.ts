@@ -1,4 +1,4 @@
-import type { Duty } from "../../../core/swap/swapState.ts";
+import type { Duty } from "../../../core/swap/duties.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { bump } from "./bump.ts";
 import { claim, refund } from "./claimAndRefund.ts";
