@@ -151,6 +151,11 @@ export interface UtxoChain {
    */
   doubt?(block: BlockRef, confs: number, signal?: AbortSignal, isOneEnough?: boolean): Promise<string | null>;
   /**
+   * Whether a block that `doubt` was just asked about may be denied when that is asked again: somebody gave no answer, and nobody has it who cannot have
+   * made it up. Absent: whoever can deny it did.
+   */
+  mayBeDenied?(block: BlockRef, confs: number): boolean;
+  /**
    * How a watched script is seen that was paid so often that the backend refuses its history: what comes into blocks is "read" from these
    * themselves, or still being read ("reading"), or not seen at all ("unread"). Null: as any other. Absent: the backend refuses none.
    */

@@ -389,6 +389,17 @@ test("the taker's own payment is there in another form than the one shown: its r
   await world.maker.restart();
 });
 
+test("none is made up, and one server is away for good: the swap ends when it would without that one, and is watched an hour and a quarter longer", async () => {
+  [liars, honest, connected] = [3, 1, 3];
+  const { taker, uuid } = await paidThrough("AAA");
+  servers[liars]?.faults.add({ kind: "refuse" });
+  await world.maker.restart();
+  await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "success", 300);
+  await world.clock.advance(4_400_000);
+  expect(taker.runner.isSettled(uuid)).toBe(false);
+  await world.until("it is watched no more", async () => taker.runner.isSettled(uuid), 300);
+});
+
 describe("of three that lie, with one other alone that denies it", () => {
   async function begin(ticker: Ticker): Promise<{ readonly taker: SwapSide; readonly uuid: string }> {
     [liars, honest, connected] = [3, 1, 3];
@@ -404,6 +415,21 @@ describe("of three that lie, with one other alone that denies it", () => {
     await world.until("the claim leaves", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
     await show("AAA", txOf("AAA", (await taker.state(uuid)).own.makerPaymentSpend));
     await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "success");
+    expect(await isClaimed(taker, uuid)).toBe(false);
+    const { lock } = contractOf(await taker.state(uuid), "makerPayment");
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), lock - world.clock.nowMs() / 1_000);
+  });
+
+  test("in it is the taker's own claim, and the other one was silent when the block that ends the swap was asked about: it gets the claim once it is back", async () => {
+    const { taker, uuid } = await begin("AAA");
+    world.chain("AAA").autoMine(null);
+    await world.maker.restart();
+    await world.until("the claim leaves", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+    servers[liars]?.faults.add({ kind: "stall" });
+    await show("AAA", txOf("AAA", (await taker.state(uuid)).own.makerPaymentSpend));
+    await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "success");
+    await world.clock.advance(120_000);
+    servers[liars]?.faults.clear();
     expect(await isClaimed(taker, uuid)).toBe(false);
     const { lock } = contractOf(await taker.state(uuid), "makerPayment");
     await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), lock - world.clock.nowMs() / 1_000);
@@ -447,6 +473,25 @@ describe("of three that lie, with one other alone that denies it", () => {
     expect(isMined("BBB", (await taker.state(uuid)).own.takerPayment)).toBe(true);
     lie = inventBlock(world, "BBB", txOf("BBB", (await taker.state(uuid)).own.cancel), undefined, tip);
     void taker.coin("BBB").chain.refresh();
+    await world.until("the taker has its money back", () => isBack(taker, uuid), 4 * 3_600);
+    await world.maker.restart();
+  });
+
+  test("in it is what cancels the taker's own payment, and the other one was silent when asked: the payment is refunded once it is back", async () => {
+    [liars, honest, connected] = [3, 1, 3];
+    const { taker, uuid } = await paidThrough("BBB", false);
+    const { tip } = world.chain("BBB").state;
+    const nothing = { txid: "11".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    const empty = { version: 1, inputs: [nothing], outputs: [{ value: 1_000n, script: Uint8Array.of(OP.OP_1) }], lockTime: 0 };
+    lie = inventBlock(world, "BBB", empty, undefined, tip);
+    for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+    void taker.coin("BBB").chain.refresh();
+    await world.until("the cancellation leaves", async () => (await taker.state(uuid)).own.cancel?.attempted === true, 7_200);
+    servers[liars]?.faults.add({ kind: "stall" });
+    lie = inventBlock(world, "BBB", txOf("BBB", (await taker.state(uuid)).own.cancel), undefined, tip);
+    void taker.coin("BBB").chain.refresh();
+    await world.until("its swap ends", async () => (await taker.state(uuid)).finished === "cancelled");
+    servers[liars]?.faults.clear();
     await world.until("the taker has its money back", () => isBack(taker, uuid), 4 * 3_600);
     await world.maker.restart();
   });

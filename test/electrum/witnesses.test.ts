@@ -111,6 +111,27 @@ test.each([
   expect([await world.doubt(), await world.doubt(true)]).toEqual([null, doubt]);
 });
 
+test.each([
+  ["all others have said that they have it", 2, null, false],
+  ["the only other one is silent", 3, "silent", true],
+  ["the only other one denies it", 3, "denies", false],
+  ["one of two others is silent, and the other one has it", 2, "silent", false],
+])("whether a block may be denied yet: %s", async (_, connected, other, mayBe) => {
+  const world = await begin(4, connected);
+  if (other !== null) fault(world, 3, other === "silent" ? { kind: "stall" } : LAG);
+  await world.doubt(true);
+  expect(world.chain.mayBeDenied?.(world.last(), 1)).toBe(mayBe);
+  world.w.servers[3]?.faults.clear();
+  await world.w.pass(300_000);
+  await world.doubt(true);
+  expect(world.chain.mayBeDenied?.(world.last(), 1)).toBe(false);
+});
+
+test("of a block that nobody was asked about nobody will say that it is made up", async () => {
+  const world = await begin(4, 2);
+  expect(world.chain.mayBeDenied?.(world.last(), 1)).toBe(false);
+});
+
 test("connected servers that do not have the block speak against it, too: most of them are enough to make one up", async () => {
   const world = await begin(5, 5);
   fault(world, 3, LAG);

@@ -1326,8 +1326,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a block that ends a swap is taken for one before others have answered",
     "src/app/swap/duties/endWitness.ts",
-    'return known.state === "clear";',
-    'return known.state !== "denied";',
+    'return state === "clear" || state === "unsure";',
+    'return state !== "denied";',
     INVENTED,
   ),
   bug(

@@ -52,6 +52,12 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     await loop.watch(key, fromHeight, signal);
   }
 
+  /** The block that makes so many confirmations of one, or the last. */
+  function deepBlock(block: BlockRef, confs: number): BlockRef {
+    const deep = index.headerAt(Math.min(block.height + Math.max(1, confs) - 1, index.tipHeader?.height ?? 0));
+    return deep !== undefined && deep.height > block.height ? deep : block;
+  }
+
   return {
     ticker,
     status: () => loop.status(),
@@ -75,10 +81,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       };
     },
     calm: (script) => views.calm(hexOf(script)),
-    doubt(block, confs, signal, isOneEnough) {
-      const deep = index.headerAt(Math.min(block.height + Math.max(1, confs) - 1, index.tipHeader?.height ?? 0));
-      return witnesses.doubt(deep !== undefined && deep.height > block.height ? deep : block, signal, isOneEnough);
-    },
+    doubt: (block, confs, signal, isOneEnough) => witnesses.doubt(deepBlock(block, confs), signal, isOneEnough),
+    mayBeDenied: (block, confs) => witnesses.mayBeDenied(deepBlock(block, confs)),
     crowded(script) {
       const tracked = views.get(hexOf(script));
       if (tracked === undefined || views.telling(tracked, pool.present()) !== "crowded") return null;

@@ -86,6 +86,12 @@ export class Witnesses {
     return this.#isShown(words) || !this.#isDenied(words, isOneEnough) ? null : this.#sentence(block, words);
   }
 
+  /** Whether a block that was asked about may be denied when it is asked about again: no witness has it, and one at least has not said. */
+  mayBeDenied({ hash }: BlockRef): boolean {
+    const words = this.#inquiries.get(hash)?.words;
+    return words !== undefined && !this.#isShown(words) && [...this.#trusted()].some((voter) => !words.has(voter));
+  }
+
   /** The chain goes back to a block: what was said of later ones is forgotten. Liars can bring back a block that honest servers had once. */
   forgetAbove(height: number): void {
     for (const [hash, inquiry] of this.#inquiries) {

@@ -28,7 +28,7 @@ function isSettledOn(chain: object, finished: Outcome, ...slots: readonly Slot[]
   const facts = Object.fromEntries(slots.map((slot) => [slot, DEEP]));
   return isSettled({
     nowSec: () => nowSec,
-    undisputed: { isClear: (slot: Slot) => !denied.includes(slot) },
+    undisputed: { isSure: (slot: Slot) => !denied.includes(slot) },
     timeOf: (match: (e: SwapEvent) => boolean) => (match({ type: "tx_seen", slot: "makerPaymentRefund", ...DEEP }) ? minedAt : null),
     times: () => ({ makerLock: MAKER_LOCK }),
     state: { terms: { role: "maker" }, own: {}, facts, finished, startFailed: null, isTheirsGone: false },

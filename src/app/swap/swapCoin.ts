@@ -37,6 +37,7 @@ export type SwapChain = Pick<
   | "guard"
   | "calm"
   | "doubt"
+  | "mayBeDenied"
   | "crowded"
   | "isWaiting"
   | "outputs"

@@ -94,3 +94,33 @@ test("a block is denied by whoever says so, not by silence", async () => {
   expect(ends.isDenied("takerPaymentRefund", BLOCK)).toBe(false);
   expect([await isDenied(), await isDenied(), await isDenied()]).toEqual([false, true, false]);
 });
+
+test("a block of which somebody says nothing ends the swap at once, and is sure once all have said theirs, or were asked for more than an hour", async () => {
+  let isAway = true;
+  const asked: number[] = [];
+  const chain = { doubt: async () => (asked.push(nowSec), null), mayBeDenied: () => isAway };
+  const terms = { role: "taker", makerConfs: 1, takerConfs: 1, makerNota: false, takerNota: false };
+  let nowSec = 1_000;
+  const task = { state: { terms }, coin: () => ({ chain }), wake: () => undefined, nowSec: () => nowSec } as unknown as SwapTask;
+  const begin = (isOneEnough: boolean): EndWitness => new EndWitness(task, new AbortController().signal, isOneEnough);
+  const lookAt = async (ends: EndWitness, sec: number): Promise<readonly boolean[]> => {
+    nowSec = sec;
+    ends.isSure("cancel", BLOCK);
+    await Promise.resolve();
+    await Promise.resolve();
+    return [ends.isClear("cancel", BLOCK), ends.isSure("cancel", BLOCK)];
+  };
+  const ends = begin(true);
+  for (let sec = 1_000; sec < 5_500; sec += 100) expect(await lookAt(ends, sec)).toEqual([true, false]);
+  expect(await lookAt(ends, 5_500)).toEqual([true, true]);
+  expect(asked).toEqual([1_000, 1_300, 1_900, 3_100, 5_500]);
+  const others = begin(true);
+  expect(await lookAt(others, 1_000)).toEqual([true, false]);
+  isAway = false;
+  expect([await lookAt(others, 1_299), await lookAt(others, 1_300)]).toEqual([
+    [true, false],
+    [true, true],
+  ]);
+  isAway = true;
+  expect(await lookAt(begin(false), 1_000)).toEqual([true, true]);
+});

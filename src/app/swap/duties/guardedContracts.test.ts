@@ -60,7 +60,7 @@ function begin(
     facts,
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
-  const words = { doubted: { has: () => false }, undisputed: { isClear: () => !isDenied } };
+  const words = { doubted: { has: () => false }, undisputed: { isSure: () => !isDenied } };
   const times = { nowSec: () => nowSec, ranSec: () => 0, times: () => ({ makerLock: 2_200 }) };
   const seen = { covered: new Set(["maker", "taker"]), ...words, ...times };
   const task = { ...seen, state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;

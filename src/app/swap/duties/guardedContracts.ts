@@ -150,7 +150,7 @@ export function isEndDenied(task: SwapTask, payment: PaymentSlot): boolean {
   const ends = isOwn ? ([ownRefund(terms.role), "cancel"] as const) : ([ownClaim(terms.role), theirRefund(terms.role)] as const);
   return ends.some((slot) => {
     const fact = facts[slot];
-    return fact?.confirmed && fact.block && isGuardTime(task) && !task.undisputed.isClear(slot, fact.block);
+    return fact?.confirmed && fact.block && isGuardTime(task) && !task.undisputed.isSure(slot, fact.block);
   });
 }
 
