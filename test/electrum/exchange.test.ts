@@ -86,3 +86,25 @@ test("what a server said of a block counts no more once it is named no more", as
   await whileTimePasses(w, chain.refresh());
   expect([await doubt(false), await doubt(true)]).toEqual([null, null]);
 });
+
+/** Its first connection, the one that is kept, takes longer than any other. */
+function slowToConnect(endpoint: ElectrumEndpoint): ElectrumEndpoint {
+  let opened = 0;
+  return { ...endpoint, open: (...given) => (opened++ === 0 ? new Promise(() => undefined) : endpoint.open(...given)) };
+}
+
+test("those named in the place of servers that denied a block are asked about it while they connect, and are no witnesses of it", async () => {
+  const { w, chain } = await begin(6, { maxConnected: 2 });
+  const name = (...servers: readonly ElectrumEndpoint[]): void =>
+    chain.exchangeServers({ servers: [again(w, 0), again(w, 1), ...servers] });
+  name();
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  for (const at of [2, 3, 4]) w.servers[at]?.faults.add({ kind: "lag", blocks: 1 });
+  const block = chain.status().tip ?? expect.fail("no block");
+  const doubt = (): Promise<string | null> => whileTimePasses(w, chain.doubt?.(block, 1) ?? expect.fail("nobody to ask"));
+  name(again(w, 2), again(w, 3));
+  expect(await doubt()).toContain("and not by server2, server3");
+  name(again(w, 3), again(w, 4), slowToConnect(again(w, 5)));
+  expect(await doubt()).toContain("and not by server3, server4");
+});

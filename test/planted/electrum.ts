@@ -2745,9 +2745,23 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "who was found to lie is asked whether others lie",
     `${AT}/witnesses.ts`,
-    "&& trusted.has(pooled.voter) &&",
-    "&&",
+    "trusted.has(pooled.voter) && ",
+    "",
     "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "a block that servers deny counts while those named in their place are still connecting",
+    `${AT}/witnesses.ts`,
+    "trusted.has(pooled.voter) && ",
+    'pooled.state !== "connecting" && trusted.has(pooled.voter) && ',
+    "test/electrum/exchange.test.ts",
+  ),
+  bug(
+    "who has just made a block up is a witness of it while it is being connected",
+    `${AT}/witnesses.ts`,
+    's.state === "connecting" || ',
+    "",
+    "test/electrum/exchange.test.ts",
   ),
   bug(
     "a server that others took the place of goes on denying blocks",

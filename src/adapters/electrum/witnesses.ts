@@ -169,7 +169,7 @@ export class Witnesses {
       isOver(words.get(server.voter)?.againAtMs ?? 0) && isOver(this.#silent.get(server)?.untilMs ?? 0) && restOf(server) <= nowMs;
     const trusted = this.#trusted();
     const open = this.#deps.servers
-      .filter(({ pooled }) => pooled.state !== "connecting" && trusted.has(pooled.voter) && !asked.has(pooled) && isDue(pooled))
+      .filter(({ pooled }) => trusted.has(pooled.voter) && !asked.has(pooled) && isDue(pooled))
       .sort((a, b) => a.pooled.cost - b.pooled.cost);
     const connected = open.filter(({ pooled }) => pooled.state === "connected");
     const taken = new Set(connected.map(({ pooled }) => pooled.voter));
@@ -230,7 +230,9 @@ export class Witnesses {
     this.#silent.delete(pooled);
     const tries = words.get(pooled.voter)?.tries ?? 0;
     const againAtMs = nowMs + Math.min(MAX_AGAIN_MS, FIRST_AGAIN_MS * 2 ** Math.min(tries, 10));
-    const wasHeard = servers.some((s) => s.pooled.voter === pooled.voter && s.pooled.connectedMs > nowMs - APART_MS);
+    // Who is being connected is one of the connected in a moment, and may have been before a start.
+    const isHeard = (s: RemoteServer): boolean => s.state === "connecting" || s.connectedMs > nowMs - APART_MS;
+    const wasHeard = servers.some((s) => s.pooled.voter === pooled.voter && isHeard(s.pooled));
     const said = has ? (wasHeard ? "heard" : "shown") : "not";
     words.set(pooled.voter, { name: pooled.name, said, tries: tries + 1, againAtMs });
   }
