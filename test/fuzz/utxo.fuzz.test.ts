@@ -31,6 +31,7 @@ const FORMATS: readonly TxFormat[] = [
   { kind: "bitcoin" },
   { kind: "bitcoin", mweb: true },
   { kind: "bitcoin", specialTx: true },
+  { kind: "bitcoin", specialTx: "version 3" },
   { kind: "sapling" },
 ];
 const SEEDS = [

@@ -1287,6 +1287,20 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/utxo/signInput.test.ts",
   ),
   bug(
+    "whoever mines one block of a relative of Dash's stops its chain, or hides the secret, by a later version with a type",
+    "src/core/utxo/txCodec.ts",
+    'specialTx === "version 3" ? number === FIRST_TYPED_VERSION : ',
+    "",
+    "src/adapters/utxoRpc/parseBlock.test.ts",
+  ),
+  bug(
+    "blocks of Raptoreum are read as Dash's are",
+    "src/core/coin/coinPeculiarities.ts",
+    '["RTM", OLD_SPECIAL_TX]',
+    '["RTM", { kind: "specialTx", of: true }]',
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
     "a refund in a typed transaction, as Dash's relatives have them, is none",
     "src/core/utxo/sighash.ts",
     "  if (tx.extraPayload) w.varBytes(tx.extraPayload);\n",

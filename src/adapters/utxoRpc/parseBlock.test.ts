@@ -72,6 +72,15 @@ test.each<[HeaderLayout, TxFormat, readonly Tx[]]>([
   }
 });
 
+test.each<[string, TxFormat, Partial<Tx>]>([
+  ["a later version and a type, and no payload, of Dash's relatives", { ...BITCOIN, specialTx: "version 3" }, {}],
+  ["a later version and a type, and a payload, of Dash", { ...BITCOIN, specialTx: true }, { extraPayload: Uint8Array.of(1, 0) }],
+])("a block is read whole with a transaction of %s", (_, format, more) => {
+  const txs = [tx(1), tx(2, { version: 4 + 0x10000, ...more }), tx(3, { version: 3 + 0x10000, extraPayload: Uint8Array.of(1, 0) })];
+  const parsed = parseBlock(block("plain", txs), format);
+  expect(parsed.ok && parsed.value.block.txs.map((t) => t.txid)).toEqual(txs.map(txid));
+});
+
 test("a block in which one transaction was changed is refused by its Merkle root", () => {
   const good = block("plain", [tx(1), tx(2), tx(3)]);
   const bad = Uint8Array.from(good);

@@ -5,12 +5,13 @@
 export type Peculiarity =
   | { readonly kind: "refused"; readonly reason: string }
   /** Typed transactions with a payload stand in its blocks (DIP-2). */
-  | { readonly kind: "specialTx" }
+  | { readonly kind: "specialTx"; readonly of: true | "version 3" }
   /** Blocks end with an extension-block transaction (LIP-3). */
   | { readonly kind: "mweb" };
 
 const refused = (reason: string): Peculiarity => ({ kind: "refused", reason });
-const SPECIAL_TX: Peculiarity = { kind: "specialTx" };
+/** As Dash had it when these chains were made from it. */
+const OLD_SPECIAL_TX: Peculiarity = { kind: "specialTx", of: "version 3" };
 
 const PECULIARITIES: ReadonlyMap<string, Peculiarity> = new Map([
   ["GRS", refused("transaction ids and signatures use a single SHA-256 and addresses a Groestl checksum")],
@@ -18,12 +19,12 @@ const PECULIARITIES: ReadonlyMap<string, Peculiarity> = new Map([
   ["PRCY", refused("has ring-signature transactions, not Bitcoin's format")],
   ["FLUX", refused("its blocks hold node-list transactions of a format of their own")],
   ["ZEC", refused("its blocks hold version-5 transactions (ZIP-225), and the branch id changes with every upgrade")],
-  ["DASH", SPECIAL_TX],
-  ["AXE", SPECIAL_TX],
-  ["GBX", SPECIAL_TX],
-  ["RTM", SPECIAL_TX],
-  ["FIRO", SPECIAL_TX],
-  ["KIIRO", SPECIAL_TX],
+  ["DASH", { kind: "specialTx", of: true }],
+  ["AXE", OLD_SPECIAL_TX],
+  ["GBX", OLD_SPECIAL_TX],
+  ["RTM", OLD_SPECIAL_TX],
+  ["FIRO", OLD_SPECIAL_TX],
+  ["KIIRO", OLD_SPECIAL_TX],
   ["LTC", { kind: "mweb" }],
 ]);
 

@@ -49,7 +49,7 @@ function saplingRules(entry: CoinEntry): Result<TxRules, UnsupportedCoin> {
 
 function bitcoinFormat(ticker: string): TxFormat {
   const known = peculiarity(ticker);
-  if (known?.kind === "specialTx") return { kind: "bitcoin", specialTx: true };
+  if (known?.kind === "specialTx") return { kind: "bitcoin", specialTx: known.of };
   return known?.kind === "mweb" ? { kind: "bitcoin", mweb: true } : { kind: "bitcoin" };
 }
 

@@ -155,6 +155,8 @@ test("formats that no independent vector proves are refused with the reason", ()
 
 test("chains whose blocks hold other transactions say so in their format", () => {
   expect(kind({ coin: "DASH" }).template.format).toEqual({ kind: "bitcoin", specialTx: true });
+  for (const coin of ["AXE", "GBX", "RTM", "FIRO", "KIIRO"])
+    expect(kind({ coin }).template.format).toEqual({ kind: "bitcoin", specialTx: "version 3" });
   expect(kind({ coin: "LTC-segwit" }).template.format).toEqual({ kind: "bitcoin", mweb: true });
 });
 

@@ -10,10 +10,13 @@ import type { SaplingFields, Tx, TxInput, TxOutput } from "./tx.ts";
  * How a chain serialises its transactions. Always taken from the coin's configuration, never guessed from the bytes.
  * - `bitcoin`: legacy and BIP-144 witness form. `mweb`: Litecoin's flag 8 (LIP-3): a zero after it in the block-final
  *   transaction, data of the extension block in one of the mempool.
- *   `specialTx`: the upper half of the version is a type, and typed transactions end with a payload (Dash, DIP-2).
+ *   `specialTx`: the upper half of the version is a type, and typed transactions end with a payload (Dash, DIP-2), from version 3 on, or in that
+ *   version alone, as its relatives have it: in a later one these take a type without a payload.
  * - `sapling`: Zcash up to v4: plain v1, Sprout v2, Overwinter v3 and Sapling v4 headers.
  */
-export type TxFormat = { readonly kind: "bitcoin"; readonly mweb?: boolean; readonly specialTx?: boolean } | { readonly kind: "sapling" };
+export type TxFormat =
+  | { readonly kind: "bitcoin"; readonly mweb?: boolean; readonly specialTx?: boolean | "version 3" }
+  | { readonly kind: "sapling" };
 
 export const BITCOIN_FORMAT: TxFormat = { kind: "bitcoin" };
 
@@ -24,7 +27,7 @@ export const MAX_TX_BYTES = 4_000_000;
 
 const WITNESS_FLAG = 1;
 const MWEB_FLAG = 8;
-/** Version from which the upper half of the version word is a type (DIP-2). */
+/** Version from which a type in the upper half of the version word says that there is a payload (DIP-2). */
 const FIRST_TYPED_VERSION = 3;
 const OVERWINTERED = 0x80000000;
 const OVERWINTER_GROUP_ID = 0x03c48270;
@@ -77,6 +80,12 @@ function readMweb(r: ByteReader, isBare: boolean): Pick<Tx, "hogEx" | "mwebData"
   return { mwebData: r.slice(Math.max(0, r.remaining - LOCK_TIME_BYTES)) };
 }
 
+function hasPayload(version: number, { specialTx }: TxFormat & { kind: "bitcoin" }): boolean {
+  const number = version & 0xffff;
+  if (!specialTx || version >>> 16 === 0) return false;
+  return specialTx === "version 3" ? number === FIRST_TYPED_VERSION : number >= FIRST_TYPED_VERSION;
+}
+
 function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx {
   const version = r.u32();
   let inputs: TxInput[];
@@ -102,8 +111,8 @@ function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx 
     outputs = readOutputs(r);
   }
   const lockTime = r.u32();
-  const typed = format.specialTx && (version & 0xffff) >= FIRST_TYPED_VERSION && version >>> 16 !== 0;
-  return { version, inputs, outputs, lockTime, ...mweb, ...(typed ? { extraPayload: r.varBytes() } : {}) };
+  const payload = hasPayload(version, format) ? { extraPayload: r.varBytes() } : {};
+  return { version, inputs, outputs, lockTime, ...mweb, ...payload };
 }
 
 function readSapling(r: ByteReader): Tx {
