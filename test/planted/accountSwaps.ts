@@ -322,7 +322,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim needs by now is not looked at: it fails with its secret shown, again and again",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.needsSpendGas(tried.gas, this.#otherCoin(spend));",
+    "await this.#foundToNeed(tried.gas, to, call, this.#otherCoin(spend), signal);",
     "{}",
     "test/sim/accountNonces.test.ts",
   ),
@@ -357,8 +357,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a waiting claim is found to need is asked of other coins' claims, too",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.needsSpendGas(tried.gas, this.#otherCoin(spend));",
-    "this.needsSpendGas(tried.gas);",
+    "to, call, this.#otherCoin(spend), signal",
+    "to, call, null, signal",
     "test/sim/accountNonces.test.ts",
   ),
   bug(

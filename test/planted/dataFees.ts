@@ -378,6 +378,27 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "if (paid >= 0n) return wanted;",
     FIGURES,
   ),
+  bug(
+    "one node of two that says that a token needs much gas has its claim bid less than any block takes where the account has little",
+    FUNDS,
+    'use === "cancel" ? NO_GAS : this.#surelyFound.gas(this.#inContract(other))',
+    "found",
+    FIGURES,
+  ),
+  bug(
+    "what one node of two says of a token's gas counts as what all say",
+    `${APP}/evmSwapCoin.ts`,
+    "const isSure = gas > usual && (await failsWith(this.coin.account, from, payout, usual, signal));",
+    "const isSure = gas > usual || (await failsWith(this.coin.account, from, payout, usual, signal));",
+    FIGURES,
+  ),
+  bug(
+    "a claim whose token needs more than the usual is signed with less where the account has little, and fails",
+    FUNDS,
+    "    if (isSure) this.#surelyFound.add(this.#inContract(other), gas);\n",
+    "",
+    FIGURES,
+  ),
   bug("the operator's part of a fee is left out", READER, "feeOf(operator, true), feeOf(scroll", "feeOf(scroll", NODES),
   bug(
     "a chain of its own is asked at every block what data costs",

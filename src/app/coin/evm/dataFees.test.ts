@@ -14,7 +14,7 @@ import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { fromUnits, rational, toUnits } from "../../../core/money/rational.ts";
 import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok } from "../../../core/util/result.ts";
-import type { AccountChain } from "../../../ports/accountChain.ts";
+import type { AccountChain, ChainReadError } from "../../../ports/accountChain.ts";
 import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
@@ -277,6 +277,33 @@ test("a claim is signed with no more gas than a block and the account have, and 
   expect(size(300_000n * raised)).toBe(300_000);
   expect(size(10_000n * raised)).toBe(65_000);
   expect(coins.eth.spendTooDear()).toMatch(/more than any swap reckons with$/);
+});
+
+test.each<[string, ChainReadError | null, bigint]>([
+  ["not where a majority carries it out with the usual", null, 320_000n],
+  ["nor where nodes contradict each other about that", { kind: "Unreachable", message: "they disagree." }, 320_000n],
+  ["but where a majority says that it fails so", { kind: "Reverted", data: null, message: "too little." }, 1_378_000n],
+])("gas that a token is said to need, more than the account has, lowers the price of a claim: %s", async (_, fault, gas) => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const sent = { state: "sent" } as ReturnType<AccountChain["payment"]>;
+  vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue(sent);
+  const given: unknown[] = [];
+  chain.call = async (_request, _signal, most) => {
+    given.push(most);
+    return fault === null ? ok(new Uint8Array(0)) : err(fault);
+  };
+  chain.estimate = (request) => ok(request.to === TOKEN ? 1_000_000n : 21_000n);
+  chain.balance = 400_000n * (price() + 1n);
+  expect(await coins.token.prepareToSpend(swap, signal)).toBeNull();
+  const built = coins.token.buildClaim({ contract: swap, payment: new Uint8Array(0), secret: new Uint8Array(32) });
+  const claim = built.ok ? built.value : expect.fail("no claim");
+  const isAtMarket = BigInt(claim.fee ?? 0) >= evmTx(claim.raw).tx.gasLimit * price();
+  expect([evmTx(claim.raw).tx.gasLimit / 1_000n, isAtMarket, given]).toEqual([gas / 1_000n, gas < 1_000_000n, [90_000n]]);
+  // Whose secret nobody has stays here with less than it is said to need.
+  expect(coins.token.lacksGas?.(claim.raw)).toBe(gas < 1_000_000n);
 });
 
 test("what left is not hopeless because data is dear: its versions get the gas for that", async () => {

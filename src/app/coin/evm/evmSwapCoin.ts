@@ -28,14 +28,25 @@ import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
 import { MOST_PER_TX, priceOf } from "./gasBid.ts";
-import { asCall, CONTRACT_GAS, callRoom, lacks, MOST_DATA_GAS, MOST_NEEDED, MOST_TRANSFER, NO_DATA, txGas } from "./gasFigures.ts";
+import {
+  asCall,
+  type CallGas,
+  CONTRACT_GAS,
+  callRoom,
+  lacks,
+  MOST_DATA_GAS,
+  MOST_NEEDED,
+  MOST_TRANSFER,
+  NO_DATA,
+  txGas,
+} from "./gasFigures.ts";
 import { isClaimable } from "./isClaimable.ts";
 import { bidOf, greatestCost, outgoingOf } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 import { ReadTxs } from "./readTxs.ts";
 import { samePayment } from "./replacement.ts";
-import { failsWith, tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
+import { failsWith, type Payout, tryClaim, tryPayout, trySpend } from "./triedSpend.ts";
 
 /** A fee is raised to half of what it is measured by at most (`feeCap`), and the promise's worst spike is 50 times the usual price. */
 const SPIKE_ROOM = 2n * 50n;
@@ -133,8 +144,14 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
         : unknown(`whether the swap contract would pay ${ticker} to this account is not known: ${why}`);
     }
     const isUsable = tried.value <= MOST_NEEDED;
-    if (isUsable) this.needsSpendGas(tried.value);
+    if (isUsable) await this.#foundToNeed(tried.value, from, { amount: units, token }, null, signal);
     return isUsable ? null : refused(tooHungry(ticker, tried.value - CONTRACT_GAS));
+  }
+  /** What is above the usual may be the word of one node of two. */
+  async #foundToNeed(gas: CallGas, from: EvmAddress, payout: Payout, other: EvmAddress | null, signal: AbortSignal): Promise<void> {
+    const usual = this.usualClaimGas(other);
+    const isSure = gas > usual && (await failsWith(this.coin.account, from, payout, usual, signal));
+    this.needsSpendGas(gas, isSure, other);
   }
   useClaimGas({ id }: Reservation, claim: Uint8Array): void {
     const { chain, funds, nonces } = this.coin.account;
@@ -213,7 +230,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       showsSecret && call.kind === "receiverSpend"
         ? await tryClaim(account, to, call, MOST_NEEDED, this.besideGas, signal)
         : await trySpend(account, to, data, MOST_NEEDED, this.besideGas, signal);
-    if (!tried?.isRefused && tried?.gas != null) this.needsSpendGas(tried.gas, this.#otherCoin(spend));
+    if (!tried?.isRefused && tried?.gas != null && "token" in call)
+      await this.#foundToNeed(tried.gas, to, call, this.#otherCoin(spend), signal);
     return untold !== null && tried?.isRefused !== true ? null : (tried?.isRefused ?? null);
   }
   isClaimable(claim: Uint8Array, signal: AbortSignal): Promise<boolean | null> {

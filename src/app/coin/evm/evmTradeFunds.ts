@@ -57,7 +57,9 @@ export class EvmTradeFunds {
   readonly #found: FoundGas;
   /** The same of coins of this account that are not there, whose claims and refunds this one looks after: none of its own costs more for those. */
   readonly #foundOfOthers: FoundGasOf;
-  /** The same of a dex fee. */
+  /** Of both, by coin, what is no word of one node of two: with the usual it fails. */
+  readonly #surelyFound: FoundGasOf;
+  /** What a dex fee was found to need. */
   readonly #foundFee: FoundGas;
   #dataGas = { gas: NO_DATA, untilMs: Number.NEGATIVE_INFINITY };
 
@@ -69,6 +71,7 @@ export class EvmTradeFunds {
     this.coin = coin;
     this.#found = new FoundGas(coin.account.clock);
     this.#foundOfOthers = new FoundGasOf(coin.account.clock);
+    this.#surelyFound = new FoundGasOf(coin.account.clock);
     this.#foundFee = new FoundGas(coin.account.clock);
     this.#ceilingFactor = BigInt(ceilingFactor);
     this.#isOwnToken = isOwnToken;
@@ -181,11 +184,16 @@ export class EvmTradeFunds {
 
   /**
    * A claim or refund of this token was just found to need so much, which the limits may not foresee.
+   * @param isSure whether as many nodes as must agree say that it fails with the usual
    * @param other of which other coin of the account, by what that is in the swap contract; null: of this one
    */
-  protected needsSpendGas(gas: CallGas, other: EvmAddress | null = null): void {
+  protected needsSpendGas(gas: CallGas, isSure: boolean, other: EvmAddress | null): void {
     if (other === null) this.#found.add(gas);
     else this.#foundOfOthers.add(other, gas);
+    if (isSure) this.#surelyFound.add(this.#inContract(other), gas);
+  }
+  #inContract(other: EvmAddress | null): EvmAddress {
+    return other ?? this.coin.contract ?? ZERO_ADDRESS;
   }
   #spendGasOf(other: EvmAddress | null): CallGas {
     return other === null ? this.#found.gas : this.#foundOfOthers.gas(other);
@@ -227,7 +235,8 @@ export class EvmTradeFunds {
   protected spendGas(use: SpendUse, known: bigint, other: EvmAddress | null = null, beaten = 0n): bigint {
     const { chain, address } = this.coin.account;
     const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
-    const least = ampleLimit(usual, found, NO_DATA);
+    // What one node of two says alone would else have it bid less than any block takes.
+    const least = ampleLimit(usual, use === "cancel" ? NO_GAS : this.#surelyFound.gas(this.#inContract(other)), NO_DATA);
     const asked = ampleLimit(usual, found, this.#foundDataGas === null ? dataGasToSign(chain) : this.besideGas);
     const wanted = known > asked ? known : asked;
     const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;

@@ -79,11 +79,14 @@ export async function tryPayout(
   return { ok: true, value: payoutGas(await neededGas({ chain }, request, txGas(tried.value), mostTransfer, beside, signal)) };
 }
 
-/** Whether the transfer by which a swap contract pays a claim fails where the claim has so much gas beside its data, as many nodes as must agree saying so. */
+/** What a swap contract pays a claim or refund: of which token, or the platform coin. */
+export type Payout = { readonly amount: bigint; readonly token: EvmAddress };
+
+/** Whether the transfer by which a swap contract pays a claim or refund fails where the claim has so much gas beside its data, as many nodes as must agree saying so. */
 export async function failsWith(
   { chain, address }: Account,
   from: EvmAddress,
-  { amount, token }: Extract<SwapCall, { readonly kind: "receiverSpend" }>,
+  { amount, token }: Payout,
   gas: CallGas,
   signal: AbortSignal,
 ): Promise<boolean> {
