@@ -1294,6 +1294,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/adapters/utxoRpc/parseBlock.test.ts",
   ),
   bug(
+    "Dash stops at the first block in which somebody takes coins back from its platform",
+    "src/core/utxo/txCodec.ts",
+    "if (!isTyped(version, format) && r.peek() === 0",
+    "if (r.peek() === 0",
+    "src/core/utxo/txCodec.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

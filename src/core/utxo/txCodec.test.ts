@@ -84,6 +84,16 @@ test("a typed Dash transaction keeps its payload, and only its own format reads 
   expect(parseTx(fromHex(hex), BITCOIN).ok).toBe(false);
 });
 
+test.each<TxFormat>([
+  { kind: "bitcoin", specialTx: true },
+  { kind: "bitcoin", specialTx: "version 3" },
+])("a typed transaction without inputs, as Dash takes coins back from its platform by, is no witness form: %o", (format) => {
+  const { hex, txid: id } = chainTxs.dashUnlock;
+  const tx = parsed(hex, format);
+  expect([toHex(serializeTx(tx)), txid(tx), tx.inputs.length, tx.outputs.length]).toEqual([hex, id, 0, 1]);
+  expect(tx.extraPayload?.length).toBe(145);
+});
+
 test("shielded parts are carried as they are, whatever their number", () => {
   const transparent = chainTxs.zip243.hex.slice(0, -6);
   const spend = "11".repeat(384);

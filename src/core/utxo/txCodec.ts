@@ -80,10 +80,12 @@ function readMweb(r: ByteReader, isBare: boolean): Pick<Tx, "hogEx" | "mwebData"
   return { mwebData: r.slice(Math.max(0, r.remaining - LOCK_TIME_BYTES)) };
 }
 
-function hasPayload(version: number, { specialTx }: TxFormat & { kind: "bitcoin" }): boolean {
+const isTyped = (version: number, { specialTx }: TxFormat & { kind: "bitcoin" }): boolean => Boolean(specialTx) && version >>> 16 !== 0;
+
+function hasPayload(version: number, format: TxFormat & { kind: "bitcoin" }): boolean {
   const number = version & 0xffff;
-  if (!specialTx || version >>> 16 === 0) return false;
-  return specialTx === "version 3" ? number === FIRST_TYPED_VERSION : number >= FIRST_TYPED_VERSION;
+  if (!isTyped(version, format)) return false;
+  return format.specialTx === "version 3" ? number === FIRST_TYPED_VERSION : number >= FIRST_TYPED_VERSION;
 }
 
 function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx {
@@ -91,8 +93,8 @@ function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx 
   let inputs: TxInput[];
   let outputs: TxOutput[];
   let mweb: Pick<Tx, "hogEx" | "mwebData"> = {};
-  // An empty input list followed by a non-zero byte is the BIP-144 marker and flag.
-  if (r.peek() === 0 && r.peek(1) > 0) {
+  // An empty input list followed by a non-zero byte is the BIP-144 marker and flag, but for what Dash pays out without any input (DIP-27).
+  if (!isTyped(version, format) && r.peek() === 0 && r.peek(1) > 0) {
     r.u8();
     const flag = r.u8();
     const known = format.mweb ? WITNESS_FLAG | MWEB_FLAG : WITNESS_FLAG;

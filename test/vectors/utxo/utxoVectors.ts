@@ -72,6 +72,7 @@ export const chainTxs = load<{
   readonly litecoinOnlyExtension: Named;
   readonly dashCoinbase: Named;
   readonly dashRegistration: Named;
+  readonly dashUnlock: Named;
   readonly bitcoinCash: Named & { readonly secret: string; readonly amount: string; readonly script: string };
   readonly zip243: Named & { readonly amount: string; readonly script: string; readonly branchId: number; readonly sighash: string };
 }>("chain-txs.json");
