@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { scriptNumber } from "../../../test/contract/spendable.ts";
+import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
-import { serializeTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
+import { parseTx, serializeTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import { type HeaderLayout, parseBlock } from "./parseBlock.ts";
 
 const sha256d = (b: Uint8Array): Buffer => createHash("sha256").update(createHash("sha256").update(b).digest()).digest();
@@ -80,6 +81,24 @@ test.each<[string, TxFormat, Partial<Tx>]>([
   const parsed = parseBlock(block("plain", txs), format);
   expect(parsed.ok && parsed.value.block.txs.map((t) => t.txid)).toEqual(txs.map(txid));
 });
+
+test.each([
+  [2, 132, true],
+  [2, 0, "version 3"],
+  [1, 0, true],
+] as const)(
+  "a block has coins taken back from Dash's platform by their id, payload version %i: without its last %i bytes where %s",
+  (version, bytes, specialTx) => {
+    const raw = Buffer.from(chainTxs.dashUnlock.hex, "hex");
+    raw[raw.length - 145] = version;
+    const format: TxFormat = { ...BITCOIN, specialTx };
+    const unlock = parseTx(raw, format);
+    const parsed = parseBlock(block("plain", [tx(1), unlock.ok ? unlock.value : expect.fail("no transaction"), tx(3)]), format);
+    const [, found] = parsed.ok ? parsed.value.block.txs : expect.fail("no block");
+    const id = sha256d(Buffer.concat([raw.subarray(0, raw.length - bytes), Buffer.alloc(bytes)])).reverse();
+    expect([found?.txid, found && Buffer.from(found.raw)]).toEqual([id.toString("hex"), raw]);
+  },
+);
 
 test("a block in which one transaction was changed is refused by its Merkle root", () => {
   const good = block("plain", [tx(1), tx(2), tx(3)]);

@@ -46,6 +46,8 @@ export type Tx = {
   readonly mwebData?: Uint8Array;
   /** Payload of a typed transaction of the Dash family (DIP-2), without its length; absent elsewhere. */
   readonly extraPayload?: Uint8Array;
+  /** Pays coins out of Dash's platform, and may be signed anew without another id (DIP-27): that leaves out the last bytes of the payload. */
+  readonly isSignedBeside?: boolean;
   readonly inputs: readonly TxInput[];
   readonly outputs: readonly TxOutput[];
   /** u32: height below 500,000,000, else unix seconds (BIP-65). */

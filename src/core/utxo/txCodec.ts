@@ -29,6 +29,11 @@ const WITNESS_FLAG = 1;
 const MWEB_FLAG = 8;
 /** Version from which a type in the upper half of the version word says that there is a payload (DIP-2). */
 const FIRST_TYPED_VERSION = 3;
+/**
+ * What Dash pays out of its platform (DIP-27), and how many bytes at its end say by whom and when it was signed: from this version of the payload on they count
+ * as zero in its id.
+ */
+const UNLOCK = { type: 9, payloadBytes: 145, signedBytes: 132, version: 2 } as const;
 const OVERWINTERED = 0x80000000;
 const OVERWINTER_GROUP_ID = 0x03c48270;
 export const SAPLING_GROUP_ID = 0x892f2085;
@@ -113,8 +118,12 @@ function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx 
     outputs = readOutputs(r);
   }
   const lockTime = r.u32();
-  const payload = hasPayload(version, format) ? { extraPayload: r.varBytes() } : {};
-  return { version, inputs, outputs, lockTime, ...mweb, ...payload };
+  const tx: Tx = { version, inputs, outputs, lockTime, ...mweb };
+  if (!hasPayload(version, format)) return tx;
+  const extraPayload = r.varBytes();
+  const isUnlock = format.specialTx === true && version >>> 16 === UNLOCK.type && extraPayload.length === UNLOCK.payloadBytes;
+  const isSignedBeside = isUnlock && (extraPayload[0] ?? 0) >= UNLOCK.version;
+  return { ...tx, extraPayload, ...(isSignedBeside ? { isSignedBeside } : {}) };
 }
 
 function readSapling(r: ByteReader): Tx {
@@ -192,7 +201,8 @@ export function hasWitness(tx: Tx): boolean {
 }
 
 /** Whether the bytes hold more than its id is made of. */
-export const hasMoreThanId = (tx: Tx): boolean => hasWitness(tx) || tx.hogEx === true || tx.mwebData !== undefined;
+export const hasMoreThanId = (tx: Tx): boolean =>
+  hasWitness(tx) || tx.hogEx === true || tx.mwebData !== undefined || tx.isSignedBeside === true;
 
 function writeInputs(w: ByteWriter, inputs: readonly TxInput[]): void {
   w.compactSize(inputs.length);
@@ -208,6 +218,9 @@ export function writeOutputs(w: ByteWriter, outputs: readonly TxOutput[]): void 
   for (const o of outputs) w.i64(o.value).varBytes(o.script);
 }
 
+const withoutSigning = (payload: Uint8Array): Uint8Array =>
+  concatBytes(payload.subarray(0, -UNLOCK.signedBytes), new Uint8Array(UNLOCK.signedBytes));
+
 /** The header's version word: overwintered transactions set the top bit. */
 export function versionWord(tx: Tx): number {
   return (tx.sapling ? tx.version | OVERWINTERED : tx.version) >>> 0;
@@ -215,7 +228,7 @@ export function versionWord(tx: Tx): number {
 
 /**
  * Network serialisation. The fields present in `tx` decide the form, so a parsed transaction gives back its bytes.
- * @param options.witness false leaves out the BIP-144 parts (the form a txid is made of); default true
+ * @param options.witness false leaves out the BIP-144 parts, and what else is no part of a txid; default true
  */
 export function serializeTx(tx: Tx, options: { readonly witness?: boolean } = {}): Uint8Array {
   const w = new ByteWriter();
@@ -240,7 +253,7 @@ export function serializeTx(tx: Tx, options: { readonly witness?: boolean } = {}
     w.bytes(tx.sapling.shieldedTail);
   }
   if (tx.sproutTail) w.bytes(tx.sproutTail);
-  if (tx.extraPayload) w.varBytes(tx.extraPayload);
+  if (tx.extraPayload) w.varBytes(tx.isSignedBeside && !full ? withoutSigning(tx.extraPayload) : tx.extraPayload);
   return w.done();
 }
 
