@@ -1383,6 +1383,34 @@ test.each([
   expect(await world.drive(world.chain.estimateGas(request))).toMatchObject({ ok: false, error: { kind: "Refused" } });
 });
 
+/** Of a call: what it asks of a swap contract. */
+const isAskedForState = ([call]: readonly unknown[]): boolean => (call as { data: string }).data.startsWith("0x0716326d");
+
+test.each([
+  [-32005, "daily request count exceeded, request rate limited"],
+  [429, "Your app has exceeded its compute units per second capacity."],
+  [-32000, "header not found"],
+])("nodes that do not look at a question now (%s %s) make no contract a swap contract, nor deny that it is one", async (code, says) => {
+  const world = scriptedWorld(2);
+  const refusal = (c: number, text: string) => (): never => {
+    throw new RpcRefusal(c, text);
+  };
+  const [busy, odd] = [refusal(code, says), refusal(-32099, "words of its own")];
+  const told = (honest: () => unknown): unknown => honest();
+  type Says = (honest: () => unknown) => unknown;
+  const ask = (state: Says, ...spend: readonly Says[]) => {
+    for (const [i, n] of world.nodes.entries())
+      n.says.set("eth_call", (params, honest) => (isAskedForState(params) ? state : (spend[i] ?? told))(honest));
+    return world.drive(world.chain.checkSwapContract(SWAP_CONTRACT));
+  };
+  await world.drive(world.chain.refresh());
+  // It takes claims of what it never got: money that is paid into it is gone.
+  expect(await ask(told, told, told)).toMatchObject({ error: { kind: "OtherInterface" } });
+  expect(await ask(told, busy, busy)).toMatchObject({ error: { kind: "Refused", message: expect.stringContaining(says.slice(0, 20)) } });
+  expect(await ask(busy, odd, odd)).toMatchObject({ error: { kind: "Unreachable" } });
+  expect(await ask(told, busy, odd)).toEqual({ ok: true, value: undefined });
+});
+
 test("of three nodes one estimates no gas: one of the others that would refuse the call decides nothing", async () => {
   const world = scriptedWorld(3);
   const lacks = () => {

@@ -283,6 +283,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a node that is asked too often passes for a swap contract that refuses claims of nothing",
+    "src/adapters/evmRpc/contractReads.ts",
+    'if (error.kind !== "reverted" && (error.kind !== "refused" || error.isForNow))',
+    'if (error.kind !== "reverted" && error.kind !== "refused")',
+    HOSTILE,
+  ),
+  bug(
+    "a node that is asked too often hides how another one words a contract's refusal",
+    "src/adapters/evmRpc/quorum.ts",
+    "(this.#refusal?.isForNow ?? true)",
+    "this.#refusal === null",
+    HOSTILE,
+  ),
+  bug(
     "a token whose balance could not be read has none",
     LOOK,
     "return new Map([...kept, ...states]);",

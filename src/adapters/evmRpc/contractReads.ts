@@ -115,7 +115,9 @@ export async function checkSwapContract(reads: ContractReads, contract: EvmAddre
   }
   for (const refusal of refusals) {
     if (refusal.ok) return err(otherInterface(ticker, contract, "is not a swap contract: it takes claims of payments that do not exist"));
-    if (refusal.error.kind !== "reverted" && refusal.error.kind !== "refused") return err(toReadError(ticker, refusal.error));
+    // Some nodes have words of their own for a contract's refusal; one that looks at nothing now has asked no contract.
+    const { error } = refusal;
+    if (error.kind !== "reverted" && (error.kind !== "refused" || error.isForNow)) return err(toReadError(ticker, error));
   }
   return ok(undefined);
 }

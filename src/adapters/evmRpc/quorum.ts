@@ -19,12 +19,13 @@ export type Quorum = {
 /**
  * Why one question has no answer although nodes were reached.
  * - `reverted`: the contract refused the call; so a majority says, of `votes` nodes.
- * - `refused`: none of the nodes carries the request out.
+ * - `refused`: none of the nodes carries the request out; `isForNow`: for their own reasons alone, for they are asked too often, say.
  */
 export type ReadFault =
   | LookFault
   | { readonly kind: "reverted"; readonly data: Uint8Array | null; readonly message: string; readonly votes: number }
-  | { readonly kind: "refused"; readonly message: string };
+  | Refusal;
+type Refusal = { readonly kind: "refused"; readonly message: string; readonly isForNow: boolean };
 export type Read<T> = Result<T, ReadFault>;
 
 /** Geth's "execution reverted", taken over by most; OpenEthereum's "VM execution error". */
@@ -77,7 +78,7 @@ class Ballot<T> {
   readonly #voters = new Map<string, { readonly answer: Read<T>; readonly nodes: EvmNode[] }>();
   readonly #troubles: string[] = [];
   readonly #quorum: Pick<Quorum, "need" | "nodes">;
-  #refusal: string | null = null;
+  #refusal: Refusal | null = null;
   #lacking = 0;
 
   constructor(query: Query<T>, quorum: Pick<Quorum, "need" | "nodes">) {
@@ -104,7 +105,8 @@ class Ballot<T> {
       this.#vote(node, REVERTED, err({ kind: "reverted", data: revertData(error), message, votes: 1 }));
       return;
     }
-    if (error.kind === "rpc") this.#refusal ??= error.message;
+    if (error.kind === "rpc" && (this.#refusal?.isForNow ?? true))
+      this.#refusal = { kind: "refused", message: error.message, isForNow: saysNothing(error) };
     if (this.#query.mayLack && lacksMethod(error)) this.#lacking++;
     this.#troubles.push(node.trouble ?? `${node.name}: ${error.kind === "rpc" ? error.message : "no answer"}`);
   }
@@ -131,7 +133,7 @@ class Ballot<T> {
       return answer.ok || answer.error.kind !== "reverted" ? answer : err({ ...answer.error, votes: nodes.length });
     }
     if (ballots.length > 1) return err({ kind: "disagree", what, nodes: ballots.flatMap(({ nodes }) => nodes.map((n) => n.name)) });
-    if (ballots.length === 0 && this.#refusal !== null) return err({ kind: "refused", message: this.#refusal });
+    if (ballots.length === 0 && this.#refusal !== null) return err(this.#refusal);
     return err({ kind: "too_few", what, have: ballots[0]?.nodes.length ?? 0, need, troubles: this.#troubles });
   }
 }
