@@ -43,6 +43,7 @@ const IDLE = "src/app/swap/duties/idleSpends.ts";
 const WAITING_TEST = "src/app/swap/waitingSwaps.test.ts";
 const NONCES = "test/sim/accountNonces.test.ts";
 const LINE = "test/sim/accountLine.test.ts";
+const CHEAP = "test/sim/cheapPayment.test.ts";
 const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
@@ -1033,17 +1034,52 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment that nobody sends while its swap waits holds up claims of other swaps until its limit",
     KEEPER,
-    "if (!isSent && isPayment(signed) && !nonces.isOut(txid) && this.#isNeededBehind(tx.nonce)) {",
-    "if (!isSent && isPayment(signed) && nonces.isMoot(txid)) {",
+    "(nonces.isOut(txid) ? this.isStuck(signed) : this.#isNeededBehind(tx.nonce))",
+    "(nonces.isOut(txid) && this.isStuck(signed))",
     KEEPER_TEST,
     LINE,
   ),
-  bug("a payment that stays home gives way to what shows no secret", KEEPER, " && this.#isNeededBehind(tx.nonce)) {", ") {", KEEPER_TEST),
+  bug(
+    "a payment that stays home gives way to what shows no secret",
+    KEEPER,
+    " : this.#isNeededBehind(tx.nonce))) {",
+    " : true)) {",
+    KEEPER_TEST,
+  ),
   bug(
     "a payment that nodes show again gives way all the same",
     KEEPER,
-    " && isPayment(signed) && !nonces.isOut(txid) &&",
-    " && isPayment(signed) &&",
+    "(nonces.isOut(txid) ? this.isStuck(signed) : this.#isNeededBehind(tx.nonce))",
+    "this.#isNeededBehind(tx.nonce)",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a payment that is too cheap for a block holds up claims of other swaps while its swap waits",
+    KEEPER,
+    "nonces.isOut(txid) ? this.isStuck(signed) :",
+    "nonces.isOut(txid) ? false :",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a payment that is too cheap for a block holds up claims of other swaps while its swap runs",
+    IDLE,
+    " || (isPaymentOpen(task) && coin.isStuck?.(raw) === true)",
+    "",
+    "src/app/swap/duties/idleSpends.test.ts",
+    CHEAP,
+  ),
+  bug(
+    "a payment that is too cheap for a block gives way to another payment",
+    KEEPER,
+    " && isBelowBlock(bidOf(tx), prices) && this.#isNeededBehind(tx.nonce);",
+    " && isBelowBlock(bidOf(tx), prices);",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a trade comes to nothing for a price of gas that rises for a minute",
+    KEEPER,
+    "isWaiting && !isPayment(head) ? RAISE : HIDDEN",
+    "isWaiting ? RAISE : HIDDEN",
     KEEPER_TEST,
   ),
   bug(
@@ -1311,8 +1347,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "the secret is shown behind a transaction that no block takes",
     OBSTACLE,
-    "if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))",
-    "if (here.length > 1 && here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))",
+    "if (here.every(({ tx, txid }) => isBelowBlock(bidOf(tx), prices) || nonces.isGivenUp(txid)))",
+    "if (here.length > 1 && here.every(({ tx, txid }) => isBelowBlock(bidOf(tx), prices) || nonces.isGivenUp(txid)))",
     "src/app/coin/evm/claimObstacle.test.ts",
   ),
   bug(
@@ -1501,7 +1537,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a failed swap's fee that pools keep is replaced before its blocks have come",
     KEEPER,
-    "isWaiting ? RAISE : HIDDEN",
+    "isWaiting && !isPayment(head) ? RAISE : HIDDEN",
     "RAISE",
     KEEPER_TEST,
   ),

@@ -341,6 +341,8 @@ export interface SwapCoin extends TradingCoin {
    * nothing, so that nothing of value shares it with bytes that others may bring back. Only coins whose `relayPolicy` is `nonce` have it.
    */
   giveUp?(raw: Uint8Array, isRefused: boolean): void;
+  /** Whether a transaction that a pool has keeps the account's claims or refunds waiting, for it pays less than a block asks. */
+  isStuck?(raw: Uint8Array): boolean;
   /** One that was given up is sent again after all: a reorganisation undid what stood against it. */
   takeBack?(raw: Uint8Array): void;
   /** The transaction was never sent and never will be: its inputs are free again. */

@@ -102,8 +102,8 @@ export class SwapTask {
   feeRefusedAt: number | null = null;
   /** The claim that nobody was seen to have would not be paid, or not soon, when that was last asked in this run. */
   isClaimKept = false;
-  /** Nobody has the own payment, which left once, and its account was told so. */
-  isPaymentNowhere = false;
+  /** The own payment, which left once, gives way to others of its account, and that was told so. */
+  isPaymentYielding = false;
   /** Tip at which an own refund that was signed before its time was first seen to be final in this run; null: it was not. */
   refundFinalFrom: number | null = null;
   readonly #steadyMs: () => number;

@@ -1,16 +1,9 @@
-import { effectiveGasPrice, type GasPrices } from "../../../core/evm/gas.ts";
-import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { whyInNoBlock } from "./blockGas.ts";
 import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
-import { priceOf } from "./gasBid.ts";
+import { isBelowBlock } from "./gasBid.ts";
 import { MOST_UNKNOWN } from "./nonceLedger.ts";
 import { bidOf } from "./outgoing.ts";
-
-/** Whether a block of now would not take it. */
-function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
-  const bid = bidOf(tx);
-  return nextBaseFee === null ? priceOf(bid) < legacy : effectiveGasPrice(bid, nextBaseFee) === null;
-}
 
 /** Whether a block is known to have another transaction with the nonce of one that never left: before nodes have told the account's nonce, none is. */
 export const hasLostNonce = ({ chain, address }: Pick<EvmAccount, "chain" | "address">, { tx, txid }: SignedEvmTx): boolean =>
@@ -59,7 +52,7 @@ export function claimObstacle(
       return `no ${platform} node has ${here.at(-1)?.txid}, and the claim would wait behind it`;
     if (here.every(({ tx }) => whyInNoBlock(account.chain, tx) !== null))
       return `${here.at(-1)?.txid} is in no block of ${platform} with the gas that it has, and the claim would wait behind it`;
-    if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))
+    if (here.every(({ tx, txid }) => isBelowBlock(bidOf(tx), prices) || nonces.isGivenUp(txid)))
       return `${here.at(-1)?.txid} waits at a price below what ${platform} asks, and the claim would wait behind it`;
   }
   const left = balance - nonces.outgoing().wei - (claim === null ? fee : 0n);

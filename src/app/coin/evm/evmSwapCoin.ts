@@ -362,6 +362,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const [signed, state] = [this.#ofAccount(raw), chain.account(address)];
     return signed !== null && state !== undefined && signed.tx.nonce >= state.pendingNonce;
   }
+  isStuck(raw: Uint8Array): boolean {
+    return this.coin.account.keeper.isStuck(this.#own(raw));
+  }
   freeNonce(raw: Uint8Array): void {
     this.coin.account.nonces.free(evmTxid(raw));
   }

@@ -44,6 +44,11 @@ export function marketBid(prices: GasPrices, rule: BidRule): GasBid {
 /** The price of one unit of gas at most: what fees are reckoned with. */
 export const priceOf = (bid: GasBid): bigint => (bid.kind === "legacy" ? bid.gasPrice : bid.maxFeePerGas);
 
+/** Whether a block of now would not take a bid. */
+export function isBelowBlock(bid: GasBid, { nextBaseFee, legacy }: GasPrices): boolean {
+  return nextBaseFee === null ? priceOf(bid) < legacy : effectiveGasPrice(bid, nextBaseFee) === null;
+}
+
 /** Whether a bid pays less in the next block than half of what was mined of late did. */
 export function isBelowMarket(bid: GasBid, { legacy, nextBaseFee, priority }: GasPrices): boolean {
   if (nextBaseFee === null || priority === null) return priceOf(bid) < legacy;

@@ -720,6 +720,37 @@ test.each(["its swap runs again", "nodes show it again"])("nor once %s", async (
   expect(sent()).toEqual([]);
 });
 
+/** A payment of a swap that waits, which pools have at two gwei, below what blocks ask, and something behind it. */
+function tooCheap(behind: Uint8Array): SignedEvmTx {
+  const payment = nonces.take((nonce) => pay(nonce, 2n, 5n, PAYMENT)) ?? expect.fail("none");
+  nonces.take((nonce) => pay(nonce, 20n, 0n, behind));
+  nonces.entrust(payment.txid, clock.nowMs() + 3_600_000, async () => payment.txid);
+  chain.tx = (txid) => (txid === payment.txid ? ({ txid, block: null } as AccountTx) : undefined);
+  chain.pendingNonce = 2n;
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  return payment;
+}
+
+test("so does one that pools have below the price of blocks: not for a short rise of it, and once it has fallen it is waited for again", async () => {
+  const payment = tooCheap(REFUND);
+  await blocks(39);
+  expect(nonces.isMoot(payment.txid)).toBe(true);
+  chain.prices = { legacy: GWEI, nextBaseFee: null, priority: null };
+  await blocks(1);
+  expect(nonces.isMoot(payment.txid)).toBe(false);
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  await blocks(39);
+  expect(sent()).toEqual([]);
+  await blocks(3);
+  expect(sent()[0]).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});
+
+test("nor does that give way to another payment", async () => {
+  const payment = tooCheap(PAYMENT);
+  await blocks(60);
+  expect([nonces.isMoot(payment.txid), sent()]).toEqual([false, []]);
+});
+
 test("what has more gas than a block, and holds up swaps, is made again with as much as a block has", async () => {
   await nonces.send(pay(0n, 2n, 1n, new Uint8Array(100)), signal);
   nonces.take((nonce) => pay(nonce));

@@ -11,7 +11,7 @@ import type { Log } from "../../../ports/log.ts";
 import { fitAccount, fitBlock, isAboveBlock } from "./blockGas.ts";
 import { dataBound, dataGasToSign } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
-import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import { BASE_FEE_BLOCKS, bidRuleOf, isBelowBlock, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import type { WaitingTx } from "./nonceLedger.ts";
 import { bidOf, greatestCost } from "./outgoing.ts";
 import { isDearer, isFiller, raisedBid } from "./replacement.ts";
@@ -24,8 +24,8 @@ import { type Call, signCall } from "./signCall.ts";
 const HOLE = { blocks: 3, ms: 120_000 } as const;
 /**
  * How long what the pools are said to have, and nothing here knows, may hold up own transactions. Another wallet with this key gets so
- * long; then it may be replaced, and a node that only says so has held up nobody for ever. So is a dex fee that nobody needs any more, and what nodes
- * neither take nor refuse.
+ * long; then it may be replaced, and a node that only says so has held up nobody for ever. So is a dex fee that nobody needs any more, a payment that
+ * gives way, and what nodes neither take nor refuse.
  */
 const HIDDEN = { blocks: 10, ms: 600_000 } as const;
 /** Each costs the gas of a transfer: a lie must not cost more. */
@@ -74,7 +74,7 @@ export class NonceKeeper {
   #head: Since | null = null;
   #hidden: Since | null = null;
   #unanswered: Since | null = null;
-  /** Payments that nobody has and their swaps do not send now, while claims or refunds wait behind them. */
+  /** Payments that nobody has and their swaps do not send now, or that no block takes at their price, while claims or refunds wait behind them. */
   #yielding: readonly string[] = [];
   #stop: (() => void) | null = null;
   #awaitedAtMs = Number.NEGATIVE_INFINITY;
@@ -159,7 +159,8 @@ export class NonceKeeper {
     const isWaiting = prices !== null && (isBelowMarket(bidOf(head.tx), prices) || isAboveBlock(this.#deps.chain, head.tx.gasLimit));
     if (isWaiting || nonces.isMoot(head.txid)) {
       // Not as it is: nodes may refuse now what they took before, and its nonce would count as free.
-      if (!this.#isOver(this.#head, isWaiting ? RAISE : HIDDEN, account)) return;
+      // Nor a payment for every rise of the price: its trade would come to nothing.
+      if (!this.#isOver(this.#head, isWaiting && !isPayment(head) ? RAISE : HIDDEN, account)) return;
       this.#head = null;
       await this.#raise(head, signal, nonces.isMoot(head.txid));
     } else if (account.pendingNonce === head.tx.nonce) {
@@ -171,7 +172,7 @@ export class NonceKeeper {
   /**
    * What swaps that wait for their other coin have left: it is made dearer where that is due, or anew where it has missed its nonce, goes out when its turn
    * has come, and is given up when its time is over. So, until it may leave or is seen, is a payment that stays here with a claim or refund behind it: that
-   * may be out, and whoever read its secret does not wait. Its nonce is filled after a while.
+   * may be out, and whoever read its secret does not wait. So is one that is too cheap for a block. Its nonce is filled after a while.
    */
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
@@ -194,7 +195,7 @@ export class NonceKeeper {
       const isBehind = renew !== null && tx.nonce < pendingNonce && !nonces.isOut(txid);
       const isSent = renew === null || mayLeave.has(txid);
       if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);
-      else if (!isSent && isPayment(signed) && !nonces.isOut(txid) && this.#isNeededBehind(tx.nonce)) {
+      else if (renew !== null && isPayment(signed) && (nonces.isOut(txid) ? this.isStuck(signed) : this.#isNeededBehind(tx.nonce))) {
         nonces.giveUp(txid, false);
         this.#yielding = [...this.#yielding, txid];
       } else if ((tx.nonce === pendingNonce || isBehind) && isSent) {
@@ -257,6 +258,12 @@ export class NonceKeeper {
   #freeFor(nonce: bigint): bigint {
     const { funds } = this.#deps;
     return this.#isNeededBehind(nonce) ? funds.freeForLine() : funds.free(null);
+  }
+
+  /** Whether a claim or refund waits behind a transaction that no block of now takes at its price. */
+  isStuck({ tx }: SignedEvmTx): boolean {
+    const prices = this.#deps.chain.gasPrices();
+    return prices !== null && isBelowBlock(bidOf(tx), prices) && this.#isNeededBehind(tx.nonce);
   }
 
   /** Whether a claim or refund waits behind it. */

@@ -74,18 +74,19 @@ test("nor while its contract calls the payment taken: it would fail, and cost it
 /** A maker's payment that left once: what becomes of its nonce at each look, and when the swap is looked at no more. */
 function payment({ isSent = true, relayPolicy = "nonce" }: { readonly isSent?: boolean; readonly relayPolicy?: string }) {
   const done: string[] = [];
-  const now = { isShown: false, log: LOG.slice(0, isSent ? 4 : 3) };
+  const now = { isShown: false, isMined: false, isStuck: false, log: LOG.slice(0, isSent ? 4 : 3) };
   const coin = {
     relayPolicy,
     contractScript: () => new Uint8Array(23),
     giveUp: (raw: Uint8Array, isRefused: boolean) => void done.push(`gave ${toHex(raw)} up${isRefused ? " for good" : ""}`),
     takeBack: (raw: Uint8Array) => void done.push(`took ${toHex(raw)} back`),
+    isStuck: () => now.isStuck,
     chain: {
-      tx: (txid: string) => (now.isShown && txid === "a1" ? { txid, block: null } : undefined),
+      tx: (txid: string) => (now.isShown && txid === "a1" ? { txid, block: now.isMined ? BLOCK : null } : undefined),
     },
   };
   const state = () => fold(now.log);
-  const task = { coin: () => coin, covered: new Set(), doubted: { has: () => false }, isPaymentNowhere: false };
+  const task = { coin: () => coin, covered: new Set(), doubted: { has: () => false }, isPaymentYielding: false };
   const swap = Object.defineProperty(task, "state", { get: state }) as unknown as SwapTask;
   const look = (): void => yieldPayment(swap);
   return { done, now, look, end: () => takeBackPayment(swap) };
@@ -99,6 +100,23 @@ test("a payment that nobody has holds up no other swap, until somebody has it", 
   look();
   look();
   expect(done).toEqual(["gave a1 up", "gave a1 up", "took a1 back"]);
+});
+
+test("so does one that pools have too cheap for a block, while claims wait behind it and nobody has used it", () => {
+  const { done, now, look } = payment({});
+  now.isShown = true;
+  look();
+  now.isStuck = true;
+  look();
+  now.isStuck = false;
+  look();
+  now.isStuck = true;
+  now.isMined = true;
+  look();
+  now.isMined = false;
+  now.log = [...now.log, { type: "tx_seen", slot: "makerPaymentSpend", txid: "e1", raw: "e1", block: null }];
+  look();
+  expect(done).toEqual(["gave a1 up", "took a1 back"]);
 });
 
 test("it is its account's to judge when its swap is looked at no more, and its cancellation's once there is one", () => {

@@ -6,7 +6,7 @@ import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isClaimInVain, isUnseen } from "./lateClaim.ts";
-import { isPaymentUnseen } from "./paymentLeaves.ts";
+import { isPaymentOpen, isPaymentUnseen } from "./paymentLeaves.ts";
 import { whyRefundStays } from "./refundView.ts";
 
 /** Whether what this swap publishes stays home for longer than the time of a first look. */
@@ -22,25 +22,28 @@ function staysHome(task: SwapTask, slot: Slot): boolean {
 const isPublished = (task: SwapTask, slot: Slot): boolean => duties(task.state).some((duty) => duty.do === "publish" && duty.slot === slot);
 
 /**
- * Where transactions have nonces, a payment that left once and that nobody has, for it stays home now or nodes refuse it, keeps its own only while nothing waits
- * behind it: the claim of another swap, whose secret is out, would miss its lock. What holds up others for long its account fills, as where its swap waits for its other coin (`NonceKeeper`).
+ * Where transactions have nonces, a payment that left once and that nobody has, for it stays home now or nodes refuse it, or that pools have below what a block asks,
+ * keeps its own only while nothing waits behind it: the claim of another swap, whose secret is out, would miss its lock. What holds up others for long its account fills,
+ * as where its swap waits for its other coin (`NonceKeeper`).
  */
 export function yieldPayment(task: SwapTask): void {
   const slot = ownPayment(task.state.terms.role);
   const coin = task.coin(task.state.terms.role);
   const tx = task.state.own[slot];
   if (!tx?.attempted || coin.relayPolicy !== "nonce") return;
-  const isNowhere = isPublished(task, slot) && isPaymentUnseen(task);
-  if (isNowhere) coin.giveUp?.(bytesOf(tx), false);
+  const raw = bytesOf(tx);
+  const isIdle = isPaymentUnseen(task) || (isPaymentOpen(task) && coin.isStuck?.(raw) === true);
+  const isYielding = isIdle && isPublished(task, slot);
+  if (isYielding) coin.giveUp?.(raw, false);
   else takeBackPayment(task);
-  task.isPaymentNowhere = isNowhere;
+  task.isPaymentYielding = isYielding;
 }
 
-/** What was given up for being nowhere only: the time of one that was refused is over. */
+/** What was given up for others only: the time of one that was refused is over. */
 export function takeBackPayment(task: SwapTask): void {
   const tx = task.state.own[ownPayment(task.state.terms.role)];
-  if (tx && task.isPaymentNowhere) task.coin(task.state.terms.role).takeBack?.(bytesOf(tx));
-  task.isPaymentNowhere = false;
+  if (tx && task.isPaymentYielding) task.coin(task.state.terms.role).takeBack?.(bytesOf(tx));
+  task.isPaymentYielding = false;
 }
 
 /**

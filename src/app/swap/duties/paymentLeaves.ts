@@ -26,13 +26,16 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
   task.nowSec() <= paymentSentBy(task, isKnown) && isLateByChain(task) === null;
 
 /**
- * Whether no chain shows the own payment, in a block that nobody denies or waiting for one, and nobody was seen to use it. A backend that took it may have
- * dropped it, or passed it on to nobody; and a taker's claim that nobody has takes nothing once the maker's payment is gone.
+ * Whether the own payment is in no block that nobody denies, and nobody was seen to use it: a taker's claim that nobody has takes nothing once the maker's
+ * payment is gone.
  */
+export const isPaymentOpen = (task: SwapTask): boolean => !isInBlock(task, ownPayment(task.state.terms.role), null) && !wasUsed(task.state);
+
+/** Whether it is so, and no chain shows it waiting for a block either. A backend that took it may have dropped it, or passed it on to nobody. */
 export function isPaymentUnseen(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
   const slot = ownPayment(terms.role);
-  if (isInBlock(task, slot, null) || wasUsed(task.state)) return false;
+  if (!isPaymentOpen(task)) return false;
   const { chain } = task.coin(terms.role);
   return [facts[slot]?.txid, own[slot]?.txid].every((txid) => txid === undefined || chain.tx(txid)?.block !== null);
 }
