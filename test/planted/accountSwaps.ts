@@ -393,8 +393,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim is not signed with what it is found to need where its own coin is not there",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former));",
-    "this.spendGas(use, tx.gasLimit);",
+    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);",
+    "this.spendGas(use, tx.gasLimit, null, 0n, tx.nonce);",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -779,7 +779,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim is made dearer than the account can pay, and can follow the price no more",
     BUILDER,
-    "const wanted = this.#affordable(asked, call, market, outgoing.wei);",
+    "const wanted = this.#affordable(asked, call, market, nonces.outgoing(nonce).wei);",
     "const wanted = asked;",
     BUILDER_TEST,
   ),
@@ -1134,8 +1134,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that waits is reckoned by the gas of now",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former));",
-    "this.spendGas(use, 0n, this.#otherCoin(former));",
+    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);",
+    "this.spendGas(use, 0n, this.#otherCoin(former), 0n, tx.nonce);",
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(

@@ -282,6 +282,20 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "return coin",
     SIM,
   ),
+  bug(
+    "a claim signed while nothing is known of data takes what the one before it needs to be made dearer",
+    `${APP}/evmTradeFunds.ts`,
+    "const others = chain.dataCost() === null ?",
+    "const others = chain.dataCost() === null && nonce === -1n ?",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "a claim that is made dearer leaves its gas to its own former version",
+    `${APP}/evmTradeFunds.ts`,
+    "nonces.outgoing(nonce).wei : 0n",
+    "nonces.outgoing().wei : 0n",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
   bug("the data of what waits counts as free", `${APP}/nonceLedger.ts`, "      dataBound(this.#deps.chain).wei,\n", "      0n,\n", FIGURES),
   bug(
     "a withdrawal signed before takes the promised wei for its data",

@@ -394,6 +394,33 @@ test("a claim that is made dearer bids what the account has, and follows the pri
   expect(made(market.buildClaim({ ...args, fee: 50n * first.fee, replaces: second.raw })).fee).toBeGreaterThan(19n * first.fee);
 });
 
+test("while nothing is known of data, no claim takes so much gas for that, of a small account, that nodes refuse it or a dearer one before it", () => {
+  const { key: payment, paymentHash, lockTime } = agreedPayment(coins.eth.contractScript(contract));
+  Object.assign(chain, { payment: () => ({ ...payment, paymentHash, lockTime, state: "sent", events: "all", unshown: null }) });
+  const claimAt = (price: bigint, former?: Uint8Array) => {
+    chain.prices = { legacy: price, nextBaseFee: null, priority: null };
+    const fee = BigInt(coins.eth.spendSize("claim", former)) * price;
+    const spend = { contract, payment: new Uint8Array(0), fee, secret: new Uint8Array(32) };
+    const built = former ? coins.eth.buildDearer?.(former, fee) : coins.eth.buildClaim(spend);
+    const { raw } = built?.ok ? built.value : expect.fail("no claim");
+    const parsed = parseEvmTx(raw);
+    const tx = parsed.ok && parsed.value.tx.type === "legacy" ? parsed.value.tx : expect.fail("no transaction");
+    return { raw, ...tx, cost: tx.gasPrice * tx.gasLimit };
+  };
+  const price = 10n ** 10n;
+  chain.data = null;
+  // It has what twenty claims of the usual gas cost.
+  chain.balance = 20n * 65_000n * price;
+  const [first, second] = [claimAt(price), claimAt(price)];
+  expect(first.gasLimit).toBeGreaterThan(10n * 65_000n);
+  expect(second.gasPrice).toBe(price);
+  expect(first.cost + second.cost).toBeLessThanOrEqual(chain.balance);
+  const dearer = claimAt(3n * price, first.raw);
+  expect(dearer.gasPrice).toBe(3n * price);
+  expect(dearer.cost + second.cost).toBeLessThanOrEqual(chain.balance);
+  expect(dearer.gasLimit).toBeGreaterThan(65_000n);
+});
+
 test("a claim that the account can pay less for than the market asks keeps the tip below which the nodes of Polygon take nothing", () => {
   const { market } = coins;
   const gwei = 10n ** 9n;

@@ -18,7 +18,7 @@ import { paymentCall } from "./evmSwapReader.ts";
 import type { GasUse, Steps } from "./evmTradeFunds.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { txGas, withGasMargin } from "./gasFigures.ts";
-import { bidOf, outgoingOf } from "./outgoing.ts";
+import { bidOf } from "./outgoing.ts";
 import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
 import { type Call as PlainCall, signCall } from "./signCall.ts";
 import { bidAt, lastingBid } from "./swapBids.ts";
@@ -267,7 +267,7 @@ export class EvmSwapBuilder {
    * @param replaces with the nonce of these own bytes, and a higher bid than all that have it
    */
   #send(call: Call, fee: bigint | null, replaces: Uint8Array | null): Result<OwnSignedTx, FundsError> {
-    const { chain, nonces } = this.#deps.coin.account;
+    const { nonces } = this.#deps.coin.account;
     const market = this.market();
     // What nobody has reckoned with the swap's worth costs no more than anything else that nodes alone set the price of.
     const going = priceOf(market) > MOST_PRICE ? bidAt(MOST_PRICE, market) : market;
@@ -282,12 +282,7 @@ export class EvmSwapBuilder {
     const { nonce } = former.value.tx;
     // A payment and its cancellations share a nonce: nodes ask for more than the dearest of them.
     const bids = [former.value, ...nonces.othersAt(nonce)].map(({ tx }) => bidOf(tx));
-    const others = nonces.waiting().filter(({ signed }) => signed.tx.nonce !== nonce);
-    const outgoing = outgoingOf(
-      others.map((other) => other.signed.tx),
-      dataBound(chain).wei,
-    );
-    const wanted = this.#affordable(asked, call, market, outgoing.wei);
+    const wanted = this.#affordable(asked, call, market, nonces.outgoing(nonce).wei);
     const bid = bids.reduce((least, old) => replacementBid(old, least), wanted);
     if (this.#isUnpayable(greatestFee(bid, call.gas), call)) return this.#internal("the account has too little to make it dearer");
     const signed = this.#sign(call, bid, nonce);

@@ -261,7 +261,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   #gasToSign(use: SpendUse, former?: Uint8Array): bigint {
     if (former === undefined) return this.spendGas(use, 0n);
     const { tx } = this.#own(former);
-    if (use !== "cancel") return this.spendGas(use, tx.gasLimit, this.#otherCoin(former));
+    if (use !== "cancel") return this.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);
     // It must pay for outbidding all that have its nonce, the payment first, which has gas of its own.
     const bids = [tx, ...this.coin.account.nonces.othersAt(tx.nonce).map((other) => other.tx)].map((one) => priceOf(bidOf(one)));
     const known = this.#callOf(former) === null ? tx.gasLimit : 0n;
@@ -270,6 +270,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       known,
       null,
       bids.reduce((most, bid) => (bid > most ? bid : most)),
+      tx.nonce,
     );
   }
   sureSize(what: SpendUse, former?: Uint8Array): number {

@@ -231,15 +231,19 @@ export class EvmTradeFunds {
    * signed with more is in no block, whatever they say later.
    * @param known what a former version has
    * @param beaten wei per gas that it must outbid
+   * @param nonce of the former version
    */
-  protected spendGas(use: SpendUse, known: bigint, other: EvmAddress | null = null, beaten = 0n): bigint {
-    const { chain, address } = this.coin.account;
+  protected spendGas(use: SpendUse, known: bigint, other: EvmAddress | null = null, beaten = 0n, nonce: bigint | null = null): bigint {
+    const { chain, address, nonces } = this.coin.account;
     const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
     // What one node of two says alone would else have it bid less than any block takes.
     const least = ampleLimit(usual, use === "cancel" ? NO_GAS : this.#surelyFound.gas(this.#inContract(other)), NO_DATA);
     const asked = ampleLimit(usual, found, this.#foundDataGas === null ? dataGasToSign(chain) : this.besideGas);
     const wanted = known > asked ? known : asked;
-    const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
+    // What is perhaps not needed takes nothing of what else waits: nodes refuse what the account could not pay for beside that, and the first of the line
+    // could not be made dearer.
+    const others = chain.dataCost() === null ? nonces.outgoing(nonce).wei : 0n;
+    const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei - others;
     const price = this.#price();
     const payable = left < MOST_PER_TX ? left : MOST_PER_TX;
     const fitted = fitAccount(payable, beaten > price ? beaten : price, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });

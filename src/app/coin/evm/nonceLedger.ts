@@ -156,10 +156,10 @@ export class NonceLedger {
     return this.#taking().filter(({ signed }) => signed.tx.nonce >= used);
   }
 
-  /** What `waiting` may still take, at most; of a nonce with several, the dearest. */
-  outgoing(): Outgoing {
+  /** What `waiting` may still take, at most, but for what has the nonce `except`; of a nonce with several, the dearest. */
+  outgoing(except: bigint | null = null): Outgoing {
     return outgoingOf(
-      this.waiting().map(({ signed }) => signed.tx),
+      this.waiting().flatMap(({ signed: { tx } }) => (tx.nonce === except ? [] : [tx])),
       dataBound(this.#deps.chain).wei,
     );
   }
