@@ -728,8 +728,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   ),
   bug(
     "a secret is shown behind what only nodes took that are not used any more",
-    "src/app/coin/evm/nonceLedger.ts",
-    "    this.#swapTxs.forgetTaken();\n    this.#stored.forgetAnswers();\n",
+    "src/app/coin/evm/heldNonces.ts",
+    "    this.swapTxs.forgetTaken();\n    this.stored.forgetAnswers();\n",
     "",
     "src/app/coin/evm/swapNonces.test.ts",
   ),

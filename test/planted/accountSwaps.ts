@@ -20,6 +20,7 @@ const BIDS = "src/app/coin/evm/swapBids.ts";
 const READ = "src/app/coin/evm/readTxs.ts";
 const KEEPER = "src/app/coin/evm/nonceKeeper.ts";
 const LEDGER = "src/app/coin/evm/nonceLedger.ts";
+const HELD = "src/app/coin/evm/heldNonces.ts";
 const KEEPER_TEST = "src/app/coin/evm/nonceKeeper.test.ts";
 const CHAIN_TEST = "src/app/coin/evm/evmSwapChain.test.ts";
 const SWAPS = "test/sim/accountSwaps.test.ts";
@@ -672,8 +673,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim of a swap that waits, and that missed its nonce, waits until its swap runs",
-    LEDGER,
-    "return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew",
+    HELD,
+    "return this.swapTxs.entrusted().flatMap(({ signed, renew }) => (renew",
     "return this.entrusted().flatMap(({ signed, renew }) => (renew",
     LINE,
   ),
@@ -828,7 +829,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim that pools have is not sent dearer after its limit while its swap waits",
-    "src/app/coin/evm/nonceLedger.ts",
+    "src/app/coin/evm/heldNonces.ts",
     "some((other) => samePayment(other.tx, tx) && isKnown(other.txid))",
     "some((other) => other.tx === tx && isKnown(other.txid))",
     KEEPER_TEST,
@@ -1599,21 +1600,21 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim waits because the nodes do not count their pools",
-    LEDGER,
+    HELD,
     "return chain.tx(txid) !== undefined || (takenAt",
     "return (takenAt",
     OBSTACLE_TEST,
   ),
   bug(
     "a claim waits for a whole block behind each approval",
-    LEDGER,
+    HELD,
     "chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);",
     "chain.tx(txid) !== undefined || (takenAt !== null && takenAt === address);",
     OBSTACLE_TEST,
   ),
   bug(
     "what nodes took once counts as out for ever",
-    LEDGER,
+    HELD,
     "(takenAt !== null && takenAt === chain.account(address)?.block.hash);",
     "(takenAt !== null && takenAt !== address);",
     OBSTACLE_TEST,
@@ -1641,18 +1642,12 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/dataFees.test.ts",
     "src/app/coin/evm/gasFigures.test.ts",
   ),
-  bug(
-    "whatever is signed next gets the nonce of what was given up",
-    LEDGER,
-    "!isFiller || !this.isGivenUp",
-    "!this.isGivenUp",
-    KEEPER_TEST,
-  ),
+  bug("whatever is signed next gets the nonce of what was given up", HELD, "!isFiller || !this.isGivenUp", "!this.isGivenUp", KEEPER_TEST),
   bug(
     "a nonce that was given up is filled though a pool has what was",
-    LEDGER,
-    "this.#swapTxs.isRefused(txid) && this.#deps.chain.tx(txid) === undefined",
-    "this.#swapTxs.isRefused(txid)",
+    HELD,
+    "this.swapTxs.isRefused(txid) && this.deps.chain.tx(txid) === undefined",
+    "this.swapTxs.isRefused(txid)",
     KEEPER_TEST,
   ),
   bug(
@@ -1877,9 +1872,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "nodes are asked again and again about a claim that went through in an older version while its swap waits",
-    LEDGER,
-    "samePayment(other.tx, tx) && this.#deps.chain.tx(other.txid)",
-    "other.tx === tx && this.#deps.chain.tx(other.txid)",
+    HELD,
+    "samePayment(other.tx, tx) && this.deps.chain.tx(other.txid)",
+    "other.tx === tx && this.deps.chain.tx(other.txid)",
     "src/app/coin/evm/swapNonces.test.ts",
   ),
   bug(

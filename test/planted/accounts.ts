@@ -430,7 +430,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   ),
   bug(
     "any number of unknown transactions is believed",
-    "src/app/coin/evm/nonceLedger.ts",
+    "src/app/coin/evm/heldNonces.ts",
     "this.unknown().length <= MOST_UNKNOWN",
     "this.unknown().length <= 1_000",
     "src/app/coin/evm/swapNonces.test.ts",

@@ -296,7 +296,7 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "nonces.outgoing().wei : 0n",
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
-  bug("the data of what waits counts as free", `${APP}/nonceLedger.ts`, "      dataBound(this.#deps.chain).wei,\n", "      0n,\n", FIGURES),
+  bug("the data of what waits counts as free", `${APP}/heldNonces.ts`, "      dataBound(this.deps.chain).wei,\n", "      0n,\n", FIGURES),
   bug(
     "a withdrawal signed before takes the promised wei for its data",
     `${APP}/accountFunds.ts`,

@@ -38,6 +38,7 @@ const OBSERVE = "src/app/swap/duties/observe.ts";
 const OUTPUTS = "src/app/coin/ownOutputs.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
 const NONCES = "src/app/coin/evm/nonceLedger.ts";
+const HELD = "src/app/coin/evm/heldNonces.ts";
 const BUILDER = "src/app/coin/evm/evmSwapBuilder.ts";
 
 /** Nothing goes wrong but what always does: messages lost and late, clocks a little off. */
@@ -259,7 +260,7 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "if (mayLeave && !isInBlock(task, slot, form) && repeat",
     "if (mayLeave && !isInBlock(task, slot, form) && !task.state.facts[slot] && repeat",
   ),
-  caught("one nonce", CALM_ACCOUNTS, "two swaps are given one nonce", NONCES, "while (taken.has(nonce)) nonce++;", ""),
+  caught("one nonce", CALM_ACCOUNTS, "two swaps are given one nonce", HELD, "while (taken.has(nonce)) nonce++;", ""),
   caught(
     "stored first",
     CALM_ACCOUNTS,

@@ -2,7 +2,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { whyInNoBlock } from "./blockGas.ts";
 import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
 import { isBelowBlock } from "./gasBid.ts";
-import { MOST_UNKNOWN } from "./nonceLedger.ts";
+import { MOST_UNKNOWN } from "./heldNonces.ts";
 import { bidOf } from "./outgoing.ts";
 
 /** Whether a block is known to have another transaction with the nonce of one that never left: before nodes have told the account's nonce, none is. */

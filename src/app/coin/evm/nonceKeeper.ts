@@ -12,7 +12,7 @@ import { fitAccount, fitBlock, isAboveBlock } from "./blockGas.ts";
 import { dataBound, dataGasToSign } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { BASE_FEE_BLOCKS, bidRuleOf, isBelowBlock, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
-import type { WaitingTx } from "./nonceLedger.ts";
+import type { WaitingTx } from "./heldNonces.ts";
 import { bidOf, greatestCost } from "./outgoing.ts";
 import { isDearer, isFiller, raisedBid } from "./replacement.ts";
 import { type Call, signCall } from "./signCall.ts";

@@ -1,6 +1,6 @@
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
-import type { NonceLedgerDeps } from "./nonceLedger.ts";
+import type { HeldNoncesDeps } from "./heldNonces.ts";
 import { isDearer, samePayment } from "./replacement.ts";
 
 /** Nonces below the chain's that are still remembered: deeper than a reorg goes. */
@@ -22,11 +22,11 @@ type Entry = { readonly signed: SignedEvmTx; readonly state: State; takenAt: str
 
 /** Transactions of one account that no swap stores: withdrawals, approvals, and what fills a nonce. Each is in the store before it counts here. */
 export class StoredTxs {
-  readonly #deps: NonceLedgerDeps;
+  readonly #deps: HeldNoncesDeps;
   /** By txid, in the order they were signed. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(deps: NonceLedgerDeps) {
+  constructor(deps: HeldNoncesDeps) {
     this.#deps = deps;
   }
 
