@@ -1,12 +1,11 @@
 import type { EvmAddress } from "../../src/core/evm/address.ts";
-import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SimEvmChain } from "../world/evm/simEvmChain.ts";
 import type { SimWorld } from "../world/simWorld.ts";
-import { fateOf, type Read } from "./audit.ts";
 import { type AccountFunds, accountBalance } from "./fundAccounts.ts";
 import { readAccountChains } from "./readAccounts.ts";
 import { chainTickerOf, tokenAt } from "./simAccounts.ts";
+import { checkNodes, swapMoves } from "./swapMoves.ts";
 import type { Watch } from "./watch.ts";
 
 /** The books of the account chains at the end: what became of every wei and token, in all and for each node, and of every transaction. */
@@ -16,20 +15,11 @@ export function auditAccounts(world: SimWorld, watch: Watch, funds: AccountFunds
   for (const [ticker, given] of funds.purses) {
     const read = reads.get(chainTickerOf(ticker));
     if (!read) continue;
-    const books = swapBooks(watch, ticker, read);
+    const moves = swapMoves(watch, ticker, read);
     const gas = tokenAt(ticker) === null ? gasByNode(world, chainTickerOf(ticker), funds) : new Map<string, bigint>();
-    checkWhole(world, watch, ticker, { funds, feeAddress, locked: books.locked });
-    for (const [node, units] of given) {
-      watch.checked("conservation");
-      const has = accountBalance(world, ticker, world.node(node).account);
-      const swaps = books.moved.get(node) ?? 0n;
-      const paid = gas.get(node) ?? 0n;
-      if (has !== units + swaps - paid)
-        watch.violate(
-          "conservation",
-          `${ticker}: ${node} has ${has}, given were ${units}, swaps came to ${swaps}, gas cost ${paid}: ${has - units - swaps + paid} too many`,
-        );
-    }
+    checkWhole(world, watch, ticker, { funds, feeAddress, locked: moves.locked });
+    const has = (node: string): bigint => accountBalance(world, ticker, world.node(node).account);
+    checkNodes(watch, ticker, { given, has, moved: moves.moved, paid: gas });
   }
 }
 
@@ -55,32 +45,6 @@ function gasByNode(world: SimWorld, ticker: string, { since }: AccountFunds): Re
     }
   }
   return paid;
-}
-
-/** What swaps moved of a coin, by the amounts agreed on and what became of the payments: for each node, and still in contracts. */
-function swapBooks(watch: Watch, ticker: string, read: Read): { readonly moved: ReadonlyMap<string, bigint>; readonly locked: bigint } {
-  const moved = new Map<string, bigint>();
-  let locked = 0n;
-  const add = (node: string, units: bigint): void => void moved.set(node, (moved.get(node) ?? 0n) + units);
-  for (const { uuid, sides } of watch.book.swaps.values()) {
-    for (const { node, role, terms } of Object.values(sides)) {
-      const isMaker = role === "maker";
-      const [given, got] = isMaker ? [terms.makerCoin, terms.takerCoin] : [terms.takerCoin, terms.makerCoin];
-      const [givenUnits, gotUnits] = (isMaker ? [terms.makerUnits, terms.takerUnits] : [terms.takerUnits, terms.makerUnits]).map(BigInt);
-      if (given === ticker) {
-        const fate = fateOf(watch, uuid, read, ownPayment(role), ownRefund(role));
-        if (fate === "locked") locked += givenUnits ?? 0n;
-        if (fate === "locked" || fate === "claimed") add(node, -(givenUnits ?? 0n));
-        const fees = watch.book.signedFor(uuid, "fee").filter((id) => read.heightOf.has(id));
-        if (!isMaker) add(node, -BigInt(fees.length) * (BigInt(terms.dexFeeUnits) + BigInt(terms.dexBurnUnits)));
-      }
-      if (got !== ticker) continue;
-      const claims = new Set(watch.book.signedFor(uuid, ownClaim(role)));
-      for (const id of watch.book.signedFor(uuid, theirPayment(role)))
-        if (claims.has(read.spender.get(`${id}:0`) ?? "")) add(node, gotUnits ?? 0n);
-    }
-  }
-  return { moved, locked };
 }
 
 type Whole = { readonly funds: AccountFunds; readonly feeAddress: EvmAddress; readonly locked: bigint };

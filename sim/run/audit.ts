@@ -3,16 +3,12 @@ import type { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SimWorld } from "../world/simWorld.ts";
+import { type Fate, fateOf, type Read } from "./fate.ts";
 import { readAccountChains } from "./readAccounts.ts";
 import { chainTickerOf } from "./simAccounts.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
+import { checkNodes, swapMoves } from "./swapMoves.ts";
 import type { Watch } from "./watch.ts";
-
-/** A chain read from end to end: who spends what, and where each transaction is. */
-export type Read = {
-  readonly spender: ReadonlyMap<string, string>;
-  readonly heightOf: ReadonlyMap<string, number>;
-};
 
 type UtxoRead = Read & { readonly chain: EmbeddedChain };
 
@@ -44,7 +40,8 @@ export function audit(
   watch: Watch,
   funded: {
     readonly sinceHeight: ReadonlyMap<string, number>;
-    readonly units: ReadonlyMap<string, bigint>;
+    /** What each node was given of a coin, by coin. */
+    readonly purses: ReadonlyMap<string, ReadonlyMap<string, bigint>>;
     readonly feeScripts: readonly string[];
   },
 ): Audit {
@@ -54,20 +51,27 @@ export function audit(
   for (const swap of watch.book.swaps.values()) endings.set(swap.uuid, judge(watch, swap, all));
   const minerFees = new Map<string, bigint>();
   const dexFees = new Map<string, bigint>();
-  const owners = new Set([...world.nodes.values()].map((n) => toHex(n.script)));
+  const owners = new Map([...world.nodes.values()].map((n) => [toHex(n.script), n.name]));
   for (const [ticker, read] of reads) {
     const books = balance(watch, ticker, read, owners, funded.sinceHeight.get(ticker) ?? 0, funded.feeScripts);
-    minerFees.set(ticker, books.minerFees);
+    const sumOf = (all: Iterable<bigint>): bigint => [...all].reduce((n, units) => n + units, 0n);
+    const purses = sumOf(books.purses.values());
+    const fees = sumOf(books.minerFees.values());
+    minerFees.set(ticker, fees);
     dexFees.set(ticker, books.dexFees);
+    const given = funded.purses.get(ticker) ?? new Map<string, bigint>();
+    const moves = swapMoves(watch, ticker, read);
     watch.checked("conservation");
-    const sum = books.purses + books.contracts + books.minerFees + books.dexFees;
-    const given = funded.units.get(ticker) ?? 0n;
-    if (sum !== given) {
+    const sum = purses + books.contracts + fees + books.dexFees;
+    if (sum !== sumOf(given.values())) {
       watch.violate(
         "conservation",
-        `${ticker}: purses ${books.purses} + contracts ${books.contracts} + miner fees ${books.minerFees} + dex fees ${books.dexFees} = ${sum}, given were ${given}`,
+        `${ticker}: purses ${purses} + contracts ${books.contracts} + miner fees ${fees} + dex fees ${books.dexFees} = ${sum}, given were ${sumOf(given.values())}`,
       );
     }
+    if (books.contracts !== moves.locked)
+      watch.violate("conservation", `${ticker}: contracts hold ${books.contracts}, of swaps are ${moves.locked}`);
+    checkNodes(watch, ticker, { given, has: (node) => books.purses.get(node) ?? 0n, moved: moves.moved, paid: books.minerFees });
   }
   return { endings, minerFees, dexFees };
 }
@@ -84,18 +88,6 @@ function judge(watch: Watch, swap: SwapRecord, reads: ReadonlyMap<string, Read>)
   return { maker: ending(madeByMaker, madeByTaker), taker: ending(madeByTaker, madeByMaker) };
 }
 
-/** What became of the payments of a swap in one slot. */
-export type Fate = "none" | "locked" | "claimed" | "refunded";
-
-export function fateOf(watch: Watch, uuid: string, read: Read, payment: Slot, refund: Slot): Fate {
-  const paid = watch.book.signedFor(uuid, payment).filter((id) => read.heightOf.has(id));
-  if (paid.length === 0) return "none";
-  const refunds = new Set(watch.book.signedFor(uuid, refund));
-  const spends = paid.map((id) => read.spender.get(`${id}:0`));
-  if (spends.some((s) => s === undefined)) return "locked";
-  return spends.every((s) => refunds.has(s ?? "")) ? "refunded" : "claimed";
-}
-
 function ending(own: Fate, theirs: Fate): Ending {
   if (own === "locked") return "locked";
   const given = own === "claimed";
@@ -104,34 +96,43 @@ function ending(own: Fate, theirs: Fate): Ending {
   return got ? "gained" : "kept";
 }
 
-type Books = { purses: bigint; contracts: bigint; minerFees: bigint; dexFees: bigint };
+/** Base units; purses and miner fees by node. Contracts: whatever pays neither a node nor the dex fee. */
+type Books = {
+  readonly purses: Map<string, bigint>;
+  readonly minerFees: Map<string, bigint>;
+  contracts: bigint;
+  dexFees: bigint;
+};
 
 function balance(
   watch: Watch,
   ticker: string,
   { chain }: UtxoRead,
-  owners: ReadonlySet<string>,
+  owners: ReadonlyMap<string, string>,
   since: number,
   feeScripts: readonly string[],
 ): Books {
-  const books: Books = { purses: 0n, contracts: 0n, minerFees: 0n, dexFees: 0n };
+  const books: Books = { purses: new Map(), minerFees: new Map(), contracts: 0n, dexFees: 0n };
+  const add = (to: Map<string, bigint>, node: string, units: bigint): void => void to.set(node, (to.get(node) ?? 0n) + units);
   const values = new Map<string, bigint>();
   for (let height = 1; height <= chain.state.tip.height; height++) {
     for (const [at, { txid, tx }] of chain.state.at(height)?.block.txs.entries() ?? []) {
       const isOurs = at > 0 && height >= since && !watch.strangers.has(txid);
-      if (isOurs && !watch.book.byTxid.has(txid))
-        watch.violate("stored first", `${ticker} has ${txid} in block ${height}, which no disk has`);
-      if (isOurs) books.minerFees += tx.inputs.reduce((n, i) => n + (values.get(outPointKey(i)) ?? 0n), 0n);
+      const payer = watch.book.byTxid.get(txid)?.node;
+      if (isOurs && payer === undefined) watch.violate("stored first", `${ticker} has ${txid} in block ${height}, which no disk has`);
+      let fee = tx.inputs.reduce((n, i) => n + (values.get(outPointKey(i)) ?? 0n), 0n);
       for (const [vout, o] of tx.outputs.entries()) {
         const key = `${txid}:${vout}`;
         values.set(key, o.value);
-        if (isOurs) books.minerFees -= o.value;
+        fee -= o.value;
         if (!chain.state.coins.get(key)) continue;
         const script = toHex(o.script);
-        if (owners.has(script)) books.purses += o.value;
+        const owner = owners.get(script);
+        if (owner !== undefined) add(books.purses, owner, o.value);
         else if (feeScripts.includes(script)) books.dexFees += o.value;
         else if (isOurs) books.contracts += o.value;
       }
+      if (isOurs) add(books.minerFees, payer ?? "", fee);
     }
   }
   return books;

@@ -2,7 +2,7 @@ import { parseSwapEvent } from "../../src/core/evm/swapContract.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SimEvmChain } from "../world/evm/simEvmChain.ts";
 import type { SimWorld } from "../world/simWorld.ts";
-import type { Read } from "./audit.ts";
+import type { Read } from "./fate.ts";
 
 /** The account chains read from end to end, as the audit reads the others: a payment's only output is what the contract holds of it. */
 export const readAccountChains = (world: SimWorld): ReadonlyMap<string, Read> =>

@@ -164,7 +164,8 @@ class Runner {
       };
     }
     world.trace.onSwapMessage = (from, uuid, data) => watch.onFrame(from, data, uuid);
-    const units = new Map<string, bigint>();
+    const purse = new Map(people.map((name) => [name, BigInt(perNode(name)) * COINS_PER_OUTPUT * COIN_UNITS]));
+    const purses = new Map(this.#utxo.map(({ entry }) => [entry.coin, purse]));
     const sinceHeight = new Map<string, number>();
     for (const { ticker, chain } of world.chains.values()) {
       const outputs = people.flatMap((name) =>
@@ -173,7 +174,6 @@ class Runner {
       fundAll(chain, outputs);
       chain.mine(6);
       sinceHeight.set(ticker, chain.state.tip.height + 1);
-      units.set(ticker, perCoin);
     }
     const accounts = this.#accounts.map(({ entry }) => entry.coin);
     const given = fundAccounts(
@@ -242,7 +242,7 @@ class Runner {
     if (!isBroken()) this.#checkEnd(watch, watch.book.open);
     const feeKey = feePubkey(world.profile, this.#tickers[0] ?? "", true);
     const feeScripts = feeKey.ok ? [toHex(p2pkhScript(hash160(feeKey.value)))] : [];
-    const done = audit(world, watch, { sinceHeight, units, feeScripts });
+    const done = audit(world, watch, { sinceHeight, purses, feeScripts });
     if (feeKey.ok) auditAccounts(world, watch, given, addressOfPubkey(feeKey.value));
     if (!isBroken()) this.#judge(watch, done);
     const traceHash = world.traceHash();

@@ -278,6 +278,22 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "? { to, value: units + 1n, data: NO_DATA, gas }",
   ),
   caught(
+    "conservation",
+    CALM,
+    "the change of a payment goes where the payment goes",
+    "src/core/utxo/buildTx.ts",
+    "{ value: change, script: args.changeScript }] : outputs",
+    "{ value: change, script: args.outputs[0]?.script ?? args.changeScript }] : outputs",
+  ),
+  caught(
+    "conservation",
+    CALM,
+    "a dex fee is thirty times what was agreed",
+    "src/core/utxo/swapTx.ts",
+    "const fee = { value: terms.fee, script",
+    "const fee = { value: terms.fee * 30n, script",
+  ),
+  caught(
     "caught up",
     CLOCKS,
     "a clock that is set back by hours has no account chain looked at for as long",
