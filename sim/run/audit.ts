@@ -6,6 +6,7 @@ import type { SimWorld } from "../world/simWorld.ts";
 import { type Fate, fateOf, type Read } from "./fate.ts";
 import { readAccountChains } from "./readAccounts.ts";
 import { chainTickerOf } from "./simAccounts.ts";
+import { checkSpendFees } from "./spendFees.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
 import { checkNodes, swapMoves } from "./swapMoves.ts";
 import type { Watch } from "./watch.ts";
@@ -71,6 +72,7 @@ export function audit(
     }
     if (books.contracts !== moves.locked)
       watch.violate("conservation", `${ticker}: contracts hold ${books.contracts}, of swaps are ${moves.locked}`);
+    checkSpendFees(watch, ticker, books.feeOf);
     checkNodes(watch, ticker, { given, has: (node) => books.purses.get(node) ?? 0n, moved: moves.moved, paid: books.minerFees });
   }
   return { endings, minerFees, dexFees };
@@ -100,6 +102,7 @@ function ending(own: Fate, theirs: Fate): Ending {
 type Books = {
   readonly purses: Map<string, bigint>;
   readonly minerFees: Map<string, bigint>;
+  readonly feeOf: Map<string, bigint>;
   contracts: bigint;
   dexFees: bigint;
 };
@@ -112,7 +115,7 @@ function balance(
   since: number,
   feeScripts: readonly string[],
 ): Books {
-  const books: Books = { purses: new Map(), minerFees: new Map(), contracts: 0n, dexFees: 0n };
+  const books: Books = { purses: new Map(), minerFees: new Map(), feeOf: new Map(), contracts: 0n, dexFees: 0n };
   const add = (to: Map<string, bigint>, node: string, units: bigint): void => void to.set(node, (to.get(node) ?? 0n) + units);
   const values = new Map<string, bigint>();
   for (let height = 1; height <= chain.state.tip.height; height++) {
@@ -132,7 +135,9 @@ function balance(
         else if (feeScripts.includes(script)) books.dexFees += o.value;
         else if (isOurs) books.contracts += o.value;
       }
-      if (isOurs) add(books.minerFees, payer ?? "", fee);
+      if (!isOurs) continue;
+      books.feeOf.set(txid, fee);
+      add(books.minerFees, payer ?? "", fee);
     }
   }
   return books;

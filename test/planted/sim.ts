@@ -294,6 +294,14 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "const fee = { value: terms.fee * 30n, script",
   ),
   caught(
+    "funds",
+    CALM,
+    "a claim pays what daemons just take",
+    "src/app/coin/ownTxBuilder.ts",
+    "const fee = args.fee !== undefined && wanted > most ? most : wanted;",
+    "const fee = most < 2_500_000n ? most : 2_500_000n;",
+  ),
+  caught(
     "caught up",
     CLOCKS,
     "a clock that is set back by hours has no account chain looked at for as long",
