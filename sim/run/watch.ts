@@ -1,7 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import { chainOf, depthOf } from "../../src/app/swap/contracts.ts";
 import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
-import { isChildSlot, ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
+import { isChildSlot, ownClaim, ownPayment, ownRefund, theirPayment } from "../../src/core/swap/events.ts";
 import { versionsOf } from "../../src/core/swap/swapState.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
@@ -195,6 +195,11 @@ export class Watch {
     const cancel = state.facts.cancel;
     if (state.finished === "cancelled" && !(cancel && this.#factsOf(side, "cancel").blockOf(cancel.txid)))
       wrong("nothing that cancels its payment is in a block");
+    if (state.finished === "lost") {
+      if (stands(ownClaim(role))) wrong("its claim is in a block");
+      for (const slot of [ownPayment(role), theirPayment(role)])
+        if (this.book.signedFor(swap.uuid, slot).some((id) => this.#factsOf(side, slot).isLocked(id))) wrong(`the ${slot} is still there`);
+    }
     if (state.finished === "failed") {
       const txid = state.own[ownPayment(role)]?.txid;
       if (txid !== undefined && this.depth(side, ownPayment(role), txid) > 0) wrong(`its payment ${txid} is in a block`);

@@ -302,6 +302,14 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "const fee = most < 2_500_000n ? most : 2_500_000n;",
   ),
   caught(
+    "truth",
+    CALM,
+    "a swap counts as lost while the other side's payment can still be claimed",
+    STATE,
+    "if (s.facts[theirClaim(role)]?.confirmed && (s.facts[theirRefund(role)]?.confirmed || s.isTheirsGone)) return",
+    "if (s.facts[theirClaim(role)]?.confirmed) return",
+  ),
+  caught(
     "caught up",
     CLOCKS,
     "a clock that is set back by hours has no account chain looked at for as long",
