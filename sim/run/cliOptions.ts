@@ -37,7 +37,7 @@ export const USAGE = `Usage: npm run sim -- [options]
 
 Many whole nodes, their chains and their network in one process on a virtual clock; everything that goes wrong is drawn
 from the seed. The same options give the same run, bit for bit: it prints its trace hash. Exit code 1: a rule of
-docs/safety.md was broken; the seed, the smallest schedule found and the story of each swap concerned are printed.
+docs/safety.md was broken; the seed, the smallest schedule found, how to run it again and the stories of swaps concerned are printed.
 
 World
   --seed N         what everything is drawn from (${DEFAULTS.seed})
@@ -74,6 +74,8 @@ Runs
                    fewer than 20,000 swaps, or a kind of fault or a rule did not come up
   --jobs N         processes for --seeds and --ci (2)
   --first          end a run at the first broken rule
+  --only-trades 3,17   of what is drawn only these, by their numbers; "none": none
+  --only-faults 5      the same of faults: a failing run prints the command for its smallest schedule
   --no-shrink      do not look for a smaller schedule after a failure
   --json           the figures as JSON
   --help
@@ -108,6 +110,12 @@ function kindsOf(text: string | undefined): readonly string[] | null {
   const unknown = kinds.find((k) => !([...FAULT_KINDS, ...SERVER_FAULT_KINDS] as readonly string[]).includes(k));
   if (unknown !== undefined) throw new RangeError(`--kinds: there is no kind ${unknown}`);
   return kinds;
+}
+
+function idsOf(text: string | undefined, name: string): readonly number[] | null {
+  if (text === undefined) return null;
+  if (text === "none") return [];
+  return text.split(",").map((id) => number(id, name, 0, 0, 10_000_000));
 }
 
 function policyOf(text: string | undefined): SimRunOptions["relayPolicy"] {
@@ -145,6 +153,8 @@ export function parseCli(args: readonly string[]): CliOptions {
       fsync: text,
       purse: text,
       first: flag,
+      "only-trades": text,
+      "only-faults": text,
       "one-way": flag,
       loss: text,
       duplicate: text,
@@ -192,6 +202,8 @@ export function parseCli(args: readonly string[]): CliOptions {
     purse: number(v.purse, "purse", d.purse, 1, 1_000),
     oneWay: v["one-way"] === true,
     first: v.first === true,
+    onlyTrades: idsOf(v["only-trades"], "only-trades"),
+    onlyFaults: idsOf(v["only-faults"], "only-faults"),
   };
   if (run.coins + run.accounts < 2) throw new RangeError("--coins: there must be two coins to trade, with those of --accounts");
   const orders = number(v.orders, "orders", 400, 1, 100_000);

@@ -1,3 +1,4 @@
+import { commandOf } from "./commandOf.ts";
 import { describeFault } from "./faultText.ts";
 import type { SimRunOptions } from "./options.ts";
 import type { Schedule } from "./schedule.ts";
@@ -11,7 +12,7 @@ const MAX_STORIES = 3;
 
 /** What went wrong in a run, told for people: seed, smallest schedule, story of each swap concerned. */
 export async function failureText(options: SimRunOptions, run: SimRun, isShrunk: boolean): Promise<string> {
-  const lines = [`seed ${options.seed}: ${run.violations.length} violations`, `options ${JSON.stringify(options)}`];
+  const lines = [`seed ${options.seed}: ${run.violations.length} violations`, commandOf(options)];
   for (const v of run.violations.slice(0, 10)) lines.push(`  [${v.rule}] ${v.text}${v.uuid === null ? "" : ` (swap ${v.uuid})`}`);
   const rule = run.violations[0]?.rule;
   let told = run;
@@ -25,12 +26,17 @@ export async function failureText(options: SimRunOptions, run: SimRun, isShrunk:
     schedule = smallest.schedule;
     told = await simRun(options, schedule);
     lines.push("", `smallest schedule found in ${smallest.runs} runs: ${schedule.trades.length} trades, ${schedule.faults.length} faults`);
+    lines.push(commandOf({ ...options, onlyTrades: schedule.trades.map((t) => t.id), onlyFaults: schedule.faults.map((f) => f.id) }));
     for (const t of schedule.trades.slice(0, 20))
       lines.push(`  trade #${t.id} at ${Math.round(t.atMs / 1_000)} s: taker${t.taker} ${t.action} ${t.milli / 1_000} ${t.base}/${t.rel}`);
     for (const f of schedule.faults.slice(0, 40)) lines.push(`  ${describeFault(f)}`);
     for (const v of told.violations.slice(0, 10)) lines.push(`  [${v.rule}] ${v.text}`);
   }
-  const uuids = [...new Set(told.violations.flatMap((v) => v.uuid ?? []))].slice(0, MAX_STORIES);
-  for (const uuid of uuids) lines.push("", timeline(told, uuid));
+  const named = new Set(told.violations.flatMap((v) => v.uuid ?? []));
+  // What no swap is named for, as books that do not come out, any of those that ran may have done.
+  const concerned = [...(named.size > 0 ? named : told.swaps.keys())];
+  for (const uuid of concerned.slice(0, MAX_STORIES)) lines.push("", timeline(told, uuid));
+  if (concerned.length > MAX_STORIES)
+    lines.push("", `and ${concerned.length - MAX_STORIES} more: ${concerned.slice(MAX_STORIES).join(", ")}`);
   return lines.join("\n");
 }

@@ -43,6 +43,9 @@ export type SimRunOptions = {
   readonly oneWay: boolean;
   /** Ends at the first broken rule. A run that breaks none is the same either way. */
   readonly first: boolean;
+  /** Of what is drawn only the trades and faults with these numbers; null: all. So the smallest schedule of a failing run is run again. */
+  readonly onlyTrades: readonly number[] | null;
+  readonly onlyFaults: readonly number[] | null;
 };
 
 export const DEFAULTS: SimRunOptions = {
@@ -71,4 +74,6 @@ export const DEFAULTS: SimRunOptions = {
   purse: 24,
   oneWay: false,
   first: false,
+  onlyTrades: null,
+  onlyFaults: null,
 };

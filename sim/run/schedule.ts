@@ -113,5 +113,9 @@ export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kind
   for (const [kind, salt] of OWN_DICE)
     if (kinds.includes(kind)) faults.push(...drawFaults(seededRng(options.seed ^ salt), rare, chains, [kind], last));
   faults.push(...drawServerFaults(seededRng(options.seed ^ 0xe1ec7), options, chains, last));
-  return { trades, faults: faults.map((fault, id) => ({ ...fault, id })) };
+  const isWanted = (only: readonly number[] | null, id: number): boolean => only === null || only.includes(id);
+  return {
+    trades: trades.filter(({ id }) => isWanted(options.onlyTrades, id)),
+    faults: faults.map((fault, id) => ({ ...fault, id })).filter(({ id }) => isWanted(options.onlyFaults, id)),
+  };
 }

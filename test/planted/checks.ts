@@ -61,4 +61,18 @@ export const CHECKS: readonly PlantedBug[] = [
     "src/main/cli.test.ts",
     "src/main/dataCommand.test.ts",
   ),
+  bug(
+    "the command for the smallest schedule of a failing run leaves out which faults it has",
+    "sim/run/schedule.ts",
+    ".filter(({ id }) => isWanted(options.onlyFaults, id))",
+    "",
+    "sim/run/commandOf.test.ts",
+  ),
+  bug(
+    "a failing run tells no story where no swap is named",
+    "sim/run/failure.ts",
+    "named.size > 0 ? named : told.swaps.keys()",
+    "named",
+    "sim/run/commandOf.test.ts",
+  ),
 ];
