@@ -52,6 +52,8 @@ export type CarryDeps = {
   readonly world: SimWorld;
   readonly miners: ReadonlyMap<string, FaultyMiner>;
   readonly coins: readonly string[];
+  /** The last block of each chain of scripts in which nodes were given something. */
+  readonly fundedAt: ReadonlyMap<string, number>;
   /** A fault takes hold. */
   readonly onHappened: (life: FaultLife) => void;
   /** A counterparty has mined its payment, of new coins. */
@@ -279,6 +281,8 @@ export class Carry {
       }
       case "reorg": {
         const { chain } = world.chain(fault.coin);
+        // What nodes were given stays: where it is lost no books come out.
+        if (chain.state.tip.height - fault.depth < (this.#deps.fundedAt.get(fault.coin) ?? 0)) return null;
         const blocks = Array.from({ length: fault.depth }, (_, i) => chain.state.at(chain.state.tip.height - i)?.block.txs.slice(1) ?? []);
         const forget = fault.forget ? blocks.flat().map((t) => t.txid) : [];
         // A notarized block is final: such a reorg cannot happen.

@@ -166,12 +166,14 @@ class Runner {
     world.trace.onSwapMessage = (from, uuid, data) => watch.onFrame(from, data, uuid);
     const purse = new Map(people.map((name) => [name, BigInt(perNode(name)) * COINS_PER_OUTPUT * COIN_UNITS]));
     const purses = new Map(this.#utxo.map(({ entry }) => [entry.coin, purse]));
+    const fundedAt = new Map<string, number>();
     const sinceHeight = new Map<string, number>();
     for (const { ticker, chain } of world.chains.values()) {
       const outputs = people.flatMap((name) =>
         Array.from({ length: perNode(name) }, () => ({ value: COINS_PER_OUTPUT * COIN_UNITS, script: world.node(name).script })),
       );
       fundAll(chain, outputs);
+      fundedAt.set(ticker, chain.state.tip.height);
       chain.mine(6);
       sinceHeight.set(ticker, chain.state.tip.height + 1);
     }
@@ -212,6 +214,7 @@ class Runner {
         world,
         miners,
         coins: this.#tickers,
+        fundedAt,
         onHappened: (life) => this.#happened(life),
         onMined: (txid) => watch.strangers.add(txid),
         onRestored: (node, logs) => watch.onRestored(node, logs),

@@ -75,4 +75,11 @@ export const CHECKS: readonly PlantedBug[] = [
     "named",
     "sim/run/commandOf.test.ts",
   ),
+  bug(
+    "a simulated reorganisation takes back what nodes were given, and the books cannot come out",
+    "sim/run/carry.ts",
+    "if (chain.state.tip.height - fault.depth < (this.#deps.fundedAt.get(fault.coin) ?? 0)) return null;",
+    "",
+    "test/sim/befallen.test.ts",
+  ),
 ];

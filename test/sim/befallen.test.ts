@@ -47,3 +47,14 @@ test.each([-6, 6])(
     expect([run.lives[0]?.endedMs, run.checks.get("caught up")]).toEqual([run.startMs + atMs + 20 * MINUTE_MS, 1]);
   },
 );
+
+test("no reorganisation takes back what nodes were given before the trading, and one above it happens", async () => {
+  const reorg = { coin: "SEG", kind: "reorg", reorgInside: false, forget: true, envelope: "outside" } as const;
+  const faults = [
+    { ...reorg, id: 0, atMs: 0, depth: 8 },
+    { ...reorg, id: 1, atMs: 1_000, depth: 6 },
+  ];
+  const run = await simRun({ ...WORLD, reorg: 8 }, { trades: [{ ...TRADE, atMs: 20 * MINUTE_MS }], faults });
+  expect(run.violations).toEqual([]);
+  expect(run.lives.map(({ happenedMs }) => happenedMs !== null)).toEqual([false, true]);
+});
