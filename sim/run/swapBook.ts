@@ -65,7 +65,7 @@ export class SwapBook {
   readonly #bySlot = new Map<string, string[]>();
   /** Swaps with a side that is not finished. */
   readonly open = new Set<string>();
-  /** Swaps with a side that has its success from a claim which a reorganisation took: its node goes on until that is there again, or decides otherwise. */
+  /** Swaps with a side that has its success from a claim which a reorganisation took out of its block: its node goes on until that is there again, or decides otherwise. */
   readonly undone = new Set<string>();
 
   /** @returns the events the batch made durable */
@@ -141,7 +141,7 @@ export class SwapBook {
     if (over) this.open.delete(swap.uuid);
     else this.open.add(swap.uuid);
     const undone = Object.values(swap.sides).some(({ role, state, isForgotten }) => {
-      return !isForgotten && state.finished === "success" && !state.facts[ownClaim(role)];
+      return !isForgotten && state.finished === "success" && !state.facts[ownClaim(role)]?.block;
     });
     if (undone) this.undone.add(swap.uuid);
     else this.undone.delete(swap.uuid);

@@ -82,4 +82,17 @@ export const CHECKS: readonly PlantedBug[] = [
     "",
     "test/sim/befallen.test.ts",
   ),
+  {
+    name: "a simulated run ends while a claim that was undone is in no block, before its node can know how that goes",
+    file: "sim/run/swapBook.ts",
+    find: "!state.facts[ownClaim(role)]?.block;",
+    replace: "!state.facts[ownClaim(role)];",
+    caughtBy: {
+      program:
+        "--import ./sim/native/hook.ts sim/main.ts --no-shrink --seed 18 --makers 2 --takers 5 --hours 0.6 --rate 25 --faults 50 --outside 0.7 --kinds reorg,forget,power_cut,crash,daemon_refuses,fee_spike --reorg 12".split(
+          " ",
+        ),
+      says: "[truth]",
+    },
+  },
 ];
