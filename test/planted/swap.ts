@@ -1302,6 +1302,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/adapters/utxoRpc/parseBlock.test.ts",
   ),
   bug(
+    "Syscoin is used, whose transactions hold data that is read as outputs",
+    "src/core/coin/coinPeculiarities.ts",
+    '["SYS", refused(',
+    '["SYS-", refused(',
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',
