@@ -1309,6 +1309,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/coin/utxoKind.test.ts",
   ),
   bug(
+    "LBRY Credits are used, whose blocks' time is read in a hash",
+    "src/core/coin/coinPeculiarities.ts",
+    '["LBC", refused(',
+    '["LBC-", refused(',
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

@@ -19,6 +19,7 @@ const PECULIARITIES: ReadonlyMap<string, Peculiarity> = new Map([
   ["PRCY", refused("has ring-signature transactions, not Bitcoin's format")],
   ["FLUX", refused("its blocks hold node-list transactions of a format of their own")],
   ["ZEC", refused("its blocks hold version-5 transactions (ZIP-225), and the branch id changes with every upgrade")],
+  ["LBC", refused("its headers hold one hash more before the time, which is not read")],
   ["SYS", refused("its blocks hold version-137 transactions, with data of Syscoin's that no id covers in their outputs")],
   ["DASH", { kind: "specialTx", of: true }],
   ["AXE", OLD_SPECIAL_TX],

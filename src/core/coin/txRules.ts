@@ -16,7 +16,7 @@ const SAPLING_BRANCH_ID = 0x76b809bb;
 /** `fork_id` of the Bitcoin Cash family: the hash-type flag, fork number 0. */
 const FORK_ID_FLAG = 0x40;
 /** Block-header variants whose transactions are Bitcoin's. `chain_variant` itself only tells how headers look. */
-const PLAIN_VARIANTS: ReadonlySet<string> = new Set(["BTC", "RVN", "LBC", "RICK", "MORTY"]);
+const PLAIN_VARIANTS: ReadonlySet<string> = new Set(["BTC", "RVN", "RICK", "MORTY"]);
 
 const hex32 = (n: number): string => `0x${n.toString(16).padStart(8, "0")}`;
 const refuse = (reason: string): Result<never, UnsupportedCoin> => err({ kind: "UnsupportedCoin", reason });

@@ -146,6 +146,7 @@ test("formats that no independent vector proves are refused with the reason", ()
     [{ protocol: { type: "ERC20" } }, "protocol ERC20"],
     [{ coin: "GRS" }, "Groestl"],
     [{ coin: "GRS-segwit" }, "Groestl"],
+    [{ coin: "LBC-segwit", protocol: { type: "UTXO", chain_variant: "LBC" } }, "one hash more before the time"],
     [{ coin: "SYS-segwit" }, "version-137"],
     [{ address_format: { format: "moon" } }, "moon"],
     [{ bech32_hrp: "B C" }, "bech32_hrp"],

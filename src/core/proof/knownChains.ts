@@ -102,7 +102,6 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
   ["VRSC", namedBy("VerusHash")],
   ["vARRR", namedBy("VerusHash")],
   ["vDEX", namedBy("VerusHash")],
-  ["LBC", OTHER_FORM],
   ["XPM", OTHER_FORM],
 ]);
 
