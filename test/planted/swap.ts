@@ -1316,6 +1316,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/coin/utxoKind.test.ts",
   ),
   bug(
+    "Dimecoin is used, whose transactions end with a comment",
+    "src/core/coin/coinPeculiarities.ts",
+    '["DIME", refused(',
+    '["DIME-", refused(',
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

@@ -148,6 +148,6 @@ withShared("of the public coins file every coin this node can hold has rules or 
     else checked.push(entry.value.ticker);
   }
   expect(checked).toEqual(["BCH", "BTC", "BTC-segwit", "DOGE", "KMD", "LTC", "LTC-segwit", "XEC"]);
-  expect(refused.sort()).toEqual(["AXE", "BOLI", "DASH", "RVN", "VRSC", "XPM", "vARRR", "vDEX"]);
+  expect(refused.sort()).toEqual(["AXE", "BOLI", "DASH", "RVN", "VRSC", "vARRR", "vDEX"]);
   expect(unchecked).toBeGreaterThan(80);
 });

@@ -16,7 +16,7 @@ export type ChainFacts =
       readonly tellsHeights: boolean;
     }
   | { readonly kind: "unknown"; readonly reason: string }
-  /** The hash or the form of its headers is none that this node can work out. */
+  /** Its blocks are named by a hash that this node cannot work out. */
   | { readonly kind: "refused"; readonly reason: string };
 
 const DAY_SEC = 24 * 60 * 60;
@@ -25,7 +25,6 @@ const BITCOIN_LIMIT = 0x1d00ffff;
 
 const refused = (reason: string): ChainFacts => ({ kind: "refused", reason });
 const namedBy = (hash: string): ChainFacts => refused(`its blocks are named by ${hash}, which this node cannot work out`);
-const OTHER_FORM = refused("its headers have a form of their own, which this node does not read");
 
 type Known = Omit<Extract<ChainFacts, { kind: "known" }>, "kind">;
 const known = (facts: Known): ChainFacts => ({ kind: "known", ...facts });
@@ -102,7 +101,6 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
   ["VRSC", namedBy("VerusHash")],
   ["vARRR", namedBy("VerusHash")],
   ["vDEX", namedBy("VerusHash")],
-  ["XPM", OTHER_FORM],
 ]);
 
 function reasonOf(entry: CoinEntry): string {
