@@ -1323,6 +1323,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/coin/utxoKind.test.ts",
   ),
   bug(
+    "LitecoinII stops once its extension block begins",
+    "src/core/coin/coinPeculiarities.ts",
+    '["LC2", { kind: "mweb" }]',
+    '["LC2-", { kind: "mweb" }]',
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

@@ -6,7 +6,7 @@ export type Peculiarity =
   | { readonly kind: "refused"; readonly reason: string }
   /** Typed transactions with a payload stand in its blocks (DIP-2). */
   | { readonly kind: "specialTx"; readonly of: true | "version 3" }
-  /** Blocks end with an extension-block transaction (LIP-3). */
+  /** Blocks end with an extension-block transaction (LIP-3), or may once their miners agree. */
   | { readonly kind: "mweb" };
 
 const refused = (reason: string): Peculiarity => ({ kind: "refused", reason });
@@ -33,6 +33,11 @@ const PECULIARITIES: ReadonlyMap<string, Peculiarity> = new Map([
   ["FIRO", OLD_SPECIAL_TX],
   ["KIIRO", OLD_SPECIAL_TX],
   ["LTC", { kind: "mweb" }],
+  ["LC2", { kind: "mweb" }],
+  ["CY", { kind: "mweb" }],
+  ["DSV", { kind: "mweb" }],
+  ["JKC", { kind: "mweb" }],
+  ["RIN", { kind: "mweb" }],
 ]);
 
 /** Looks a ticker up; `X-segwit` is the same chain as `X`. */

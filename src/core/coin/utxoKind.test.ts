@@ -164,7 +164,8 @@ test("chains whose blocks hold other transactions say so in their format", () =>
   expect(kind({ coin: "DASH" }).template.format).toEqual({ kind: "bitcoin", specialTx: true });
   for (const coin of ["AXE", "GBX", "RTM", "FIRO", "KIIRO"])
     expect(kind({ coin }).template.format).toEqual({ kind: "bitcoin", specialTx: "version 3" });
-  expect(kind({ coin: "LTC-segwit" }).template.format).toEqual({ kind: "bitcoin", mweb: true });
+  for (const coin of ["LTC-segwit", "LC2-segwit", "CY", "DSV", "JKC", "RIN"])
+    expect(kind({ coin }).template.format).toEqual({ kind: "bitcoin", mweb: true });
 });
 
 test("unknown keys are kept, known ones of a wrong type or range are named", () => {
