@@ -83,7 +83,7 @@ const CASES: readonly (readonly [name: string, input: () => Uint8Array, perByte:
     "headers, none of which follows another",
     () => new Uint8Array(MAX_HEADERS_BYTES),
     0.1,
-    (b) => parseHeaders(b, { ...EASY_RULES, layouts: ["equihash", "plain", "auxpow", "accumulator"] }),
+    (b) => parseHeaders(b, { ...EASY_RULES, layouts: ["equihash", "plain", "auxpow", "progpow", "accumulator"] }),
   ],
   [
     "headers as many as are read",

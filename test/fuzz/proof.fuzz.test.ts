@@ -41,7 +41,7 @@ function anyRules(pick: Pick): HeaderRules {
   const anchorBits = pick(2) === 0 ? null : EASY_BITS;
   return {
     ...NOTHING_KNOWN,
-    layouts: ["plain", "auxpow", "accumulator", "equihash"],
+    layouts: ["plain", "auxpow", "progpow", "accumulator", "equihash"],
     work,
     target,
     anchorBits,

@@ -44,7 +44,7 @@ const DER = Uint8Array.from([0x30, 0x06, 0x02, 0x01, 0x05, 0x02, 0x01, 0x07, 0x0
 /** Every layout, so that damaged bytes are tried as each. */
 const HEADERS: HeaderRules = {
   ...NOTHING_KNOWN,
-  layouts: ["plain", "auxpow", "accumulator", "equihash"],
+  layouts: ["plain", "auxpow", "progpow", "accumulator", "equihash"],
   work: { kind: "unchecked", reason: "test" },
 };
 const bitcoinHeaders = parsedHex(headerVectors.bitcoin.headers.join(""));

@@ -1330,6 +1330,20 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/coin/utxoKind.test.ts",
   ),
   bug(
+    "no block of Ravencoin or Firo is read, whose headers have a nonce of eight bytes",
+    "src/adapters/utxoRpc/parseBlock.ts",
+    'if (layout === "progpow") r.slice(8 + 32);',
+    "",
+    "src/adapters/utxoRpc/parseBlock.test.ts",
+  ),
+  bug(
+    "no header of Firo or Kiiro is read",
+    "src/core/proof/blockHeader.ts",
+    'if (layout === "progpow") r.slice(8 + 32);',
+    "",
+    "src/core/proof/blockHeader.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

@@ -35,6 +35,7 @@ function block(layout: HeaderLayout, txs: readonly Tx[], tail = new Uint8Array(0
   w.u32(TIME).u32(0x1d00ffff);
   if (layout === "equihash") w.bytes(new Uint8Array(32)).varBytes(new Uint8Array(1344));
   else w.u32(7);
+  if (layout === "progpow") w.bytes(new Uint8Array(40));
   if (layout === "accumulator") w.bytes(new Uint8Array(32));
   if (layout === "auxpow") {
     w.bytes(serializeTx(tx(9))).bytes(new Uint8Array(32));
@@ -58,9 +59,10 @@ test.each<[HeaderLayout, TxFormat, readonly Tx[]]>([
   ["plain", BITCOIN, [tx(1), tx(2, witness), tx(3)]],
   ["accumulator", BITCOIN, [tx(1), tx(2), tx(3)]],
   ["auxpow", BITCOIN, [tx(1), tx(2), tx(3)]],
+  ["progpow", BITCOIN, [tx(1), tx(2), tx(3)]],
   ["equihash", SAPLING, [tx(1), tx(2, v4), tx(3, v4)]],
 ])("a block with a header of the %s kind is read whole, whatever was tried first", (layout, format, txs) => {
-  for (const first of ["plain", "equihash", "auxpow", "accumulator"] as const) {
+  for (const first of ["plain", "equihash", "auxpow", "progpow", "accumulator"] as const) {
     const parsed = parseBlock(block(layout, txs, Uint8Array.of(1, 2, 3)), format, first);
     if (!parsed.ok) throw new Error(parsed.error.detail);
     expect(parsed.value.layout === layout || (layout === "plain" && parsed.value.layout === "auxpow")).toBe(true);

@@ -20,9 +20,10 @@ export type BadBlock = { readonly kind: "BadBlock"; readonly detail: string };
  * - `accumulator`: plain and one more hash of 32 (PIVX).
  * - `equihash`: then a hash of 32, time, bits, nonce 32 and a solution with its length (Zcash, Komodo).
  * - `auxpow`: plain and, with version bit 8, the proof of a parent chain (Namecoin, Dogecoin).
+ * - `progpow`: plain with the height for a nonce, then a nonce of 8 and one more hash of 32 (Ravencoin, Firo).
  */
-export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow";
-const LAYOUTS: readonly HeaderLayout[] = ["plain", "equihash", "auxpow", "accumulator"];
+export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow" | "progpow";
+const LAYOUTS: readonly HeaderLayout[] = ["plain", "equihash", "auxpow", "progpow", "accumulator"];
 const AUXPOW_BIT = 0x100;
 
 const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
@@ -59,6 +60,7 @@ function readHeaderTail(r: ByteReader, bytes: Uint8Array, version: number, layou
     return timeSec;
   }
   r.u32();
+  if (layout === "progpow") r.slice(8 + 32);
   if (layout === "accumulator") r.slice(32);
   if (layout === "auxpow" && (version & AUXPOW_BIT) !== 0) {
     const parentCoinbase = parseTxAt(bytes, r.offset, { kind: "bitcoin" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { mineHeader, mineHeaders } from "../../../test/fakes/mineHeaders.ts";
 import { headerVectors } from "../../../test/vectors/headers/headerVectors.ts";
-import { concatBytes, fromHex } from "../util/bytes.ts";
+import { concatBytes, fromHex, reversed } from "../util/bytes.ts";
 import { ByteWriter } from "../utxo/byteWriter.ts";
 import { MAX_HEADERS, MAX_HEADERS_BYTES, parseHeader, parseHeaders } from "./blockHeader.ts";
 import { type HeaderLayout, type HeaderRules, NOTHING_KNOWN } from "./headerRules.ts";
@@ -12,7 +12,7 @@ const rules = (...layouts: readonly HeaderLayout[]): HeaderRules => ({
   work: { kind: "unchecked", reason: "test" },
 });
 const PLAIN = rules("plain");
-const ANY = rules("plain", "auxpow", "accumulator");
+const ANY = rules("plain", "auxpow", "progpow", "accumulator");
 const START = mineHeader({});
 const AUXPOW_VERSION = 0x00620102;
 
@@ -59,6 +59,19 @@ test("merge-mined headers are read with the proof of their parent and without", 
   expect(parseHeader(first.whole, PLAIN).ok).toBe(false);
   expect(parseHeader(first.whole.subarray(0, -1), ANY).ok).toBe(false);
   expect(parseHeader(concatBytes(first.whole, first.whole), ANY).ok).toBe(false);
+});
+
+test("headers with a nonce of eight bytes are read, and named where the hash is SHA-256 twice", () => {
+  const [first, second] = headerVectors.ravencoin.headers;
+  const [name] = headerVectors.ravencoin.hashes;
+  expect(parseHeader(fromHex(second), ANY)).toMatchObject({
+    ok: true,
+    value: { prevHash: name, timeSec: 1_786_370_982, bits: 0x1b05c535 },
+  });
+  const own = parseHeader(fromHex(first), ANY);
+  const next = concatBytes(fromHex(second).subarray(0, 4), reversed(fromHex(own.ok ? own.value.hash : "")), fromHex(second).subarray(36));
+  expect(parseHeaders(concatBytes(fromHex(first), next), ANY)).toMatchObject({ ok: true, value: { length: 2 } });
+  expect(parseHeader(fromHex(first).subarray(0, -1), ANY).ok).toBe(false);
 });
 
 test("headers of another length are tried in the coin's order, and not mixed", () => {

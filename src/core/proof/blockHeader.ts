@@ -50,6 +50,7 @@ function readHeader(r: ByteReader, bytes: Uint8Array, layout: HeaderLayout): Blo
     r.slice(32);
     if (r.varBytes().length > MAX_SOLUTION_BYTES) r.fail("solution too long");
   } else r.u32();
+  if (layout === "progpow") r.slice(8 + 32);
   if (layout === "accumulator") r.slice(32);
   // A copy: a view would keep the whole answer in memory for as long as one header is kept.
   const raw = bytes.slice(start, r.offset);

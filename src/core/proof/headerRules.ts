@@ -12,8 +12,9 @@ import { chainFacts } from "./knownChains.ts";
  * - `equihash`: then a hash of 32, time, bits, nonce 32 and a solution with its length (Zcash, Komodo).
  * - `auxpow`: plain and, with version bit 8, the proof of a parent chain (Namecoin, Dogecoin), which Electrum servers
  *   leave out or not.
+ * - `progpow`: plain with the height for a nonce, then a nonce of 8 and one more hash of 32 (Ravencoin, Firo).
  */
-export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow";
+export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow" | "progpow";
 
 /**
  * What is known of a chain's proof of work.
@@ -75,7 +76,7 @@ export const NOTHING_KNOWN = { target: null, anchorBits: null, checkpoint: null,
 /** `BadCheckpoint`: the entry can be corrected. `reason`: of that the field and what is wrong with it, else the end of a sentence. */
 export type UnsupportedHeaders = { readonly kind: "UnsupportedHeaders" | "BadCheckpoint"; readonly reason: string };
 
-const ANY_LAYOUT: readonly HeaderLayout[] = ["plain", "auxpow", "accumulator"];
+const ANY_LAYOUT: readonly HeaderLayout[] = ["plain", "auxpow", "progpow", "accumulator"];
 /** The second: a test chain of ours has Bitcoin's header whatever it imitates. */
 const SAPLING_LAYOUTS: readonly HeaderLayout[] = ["equihash", "plain"];
 

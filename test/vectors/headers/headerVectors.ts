@@ -15,4 +15,6 @@ export const headerVectors = JSON.parse(readFileSync(new URL("headers.json", imp
   readonly dogecoin: { readonly headers: readonly [string, string]; readonly hashes: readonly string[] };
   /** Blocks 0, 1 and 2. */
   readonly zcash: Chain;
+  /** Blocks 4487775 and 4487776, and the KawPow hash of the first. */
+  readonly ravencoin: { readonly headers: readonly [string, string]; readonly hashes: readonly [string] };
 };
