@@ -1344,6 +1344,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/proof/blockHeader.test.ts",
   ),
   bug(
+    "whoever mines a large transaction on a chain of large blocks stops it",
+    "src/core/utxo/txCodec.ts",
+    "export const MAX_TX_BYTES = 32_000_000",
+    "export const MAX_TX_BYTES = 4_000_000",
+    "src/adapters/utxoRpc/parseBlock.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

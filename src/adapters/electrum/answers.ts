@@ -22,7 +22,7 @@ export function tryToParse<T>(parse: AnswerParser<T>, value: unknown): ReturnTyp
 const MAX_HEIGHT = 500_000_000;
 /** Transactions one script's history may have. ElectrumX's own limit at its usual settings is lower. */
 export const MAX_HISTORY = 20_000;
-/** Largest transaction, bytes. */
+/** Largest transaction read of a server, bytes: its own limit of what it sends is lower. */
 export const MAX_TX_BYTES = 4_000_000;
 /** Deepest branch of a block's Merkle tree (core/proof/merkleBranch.ts). */
 const MAX_BRANCH = 32;

@@ -1,5 +1,6 @@
 import { type BadAnswer, parseAmount } from "../../chainIndex/coinAmount.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { MAX_TX_BYTES } from "../../core/utxo/txCodec.ts";
 import { MAX_BLOCK_BYTES } from "./parseBlock.ts";
 
 export type AnswerParser<T> = (value: unknown) => Result<T, BadAnswer>;
@@ -10,8 +11,6 @@ const MAX_HEIGHT = 500_000_000;
 const MAX_MEMPOOL_TXS = 400_000;
 /** Unspent outputs one scan may find. */
 const MAX_UNSPENTS = 100_000;
-/** Largest raw transaction, bytes. */
-const MAX_TX_BYTES = 4_000_000;
 const ZERO_HASH = "0".repeat(64);
 
 const bad = (detail: string): Result<never, BadAnswer> => err({ detail });

@@ -102,6 +102,13 @@ test.each([
   },
 );
 
+test("a block is read whole with a transaction that fills it, as chains with large blocks allow it", () => {
+  const large = tx(2, { outputs: [{ value: 1n, script: new Uint8Array(5_000_000) }] });
+  const parsed = parseBlock(block("plain", [tx(1), large, tx(3)]), BITCOIN);
+  expect(parsed.ok && parsed.value.block.txs[1]?.txid).toBe(txid(large));
+  expect(parseTx(serializeTx(large), BITCOIN).ok).toBe(true);
+});
+
 test("a block in which one transaction was changed is refused by its Merkle root", () => {
   const good = block("plain", [tx(1), tx(2), tx(3)]);
   const bad = Uint8Array.from(good);

@@ -22,8 +22,8 @@ export const BITCOIN_FORMAT: TxFormat = { kind: "bitcoin" };
 
 export type BadTx = { readonly kind: "BadTx"; readonly detail: string };
 
-/** Largest transaction read, bytes. No supported chain allows a larger block. */
-export const MAX_TX_BYTES = 4_000_000;
+/** Largest transaction read, bytes. No supported chain allows a larger block, and on some a transaction may be as large as one (Goldcoin). */
+export const MAX_TX_BYTES = 32_000_000;
 
 const WITNESS_FLAG = 1;
 const MWEB_FLAG = 8;
