@@ -1351,6 +1351,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/adapters/utxoRpc/parseBlock.test.ts",
   ),
   bug(
+    "no block of Ghostridercoin is read, for its typed transactions",
+    "src/core/coin/coinPeculiarities.ts",
+    '["GRR", OLD_SPECIAL_TX],',
+    "",
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

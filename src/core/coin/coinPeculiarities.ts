@@ -30,6 +30,7 @@ const PECULIARITIES: ReadonlyMap<string, Peculiarity> = new Map([
   ["AXE", OLD_SPECIAL_TX],
   ["GBX", OLD_SPECIAL_TX],
   ["RTM", OLD_SPECIAL_TX],
+  ["GRR", OLD_SPECIAL_TX],
   ["FIRO", OLD_SPECIAL_TX],
   ["KIIRO", OLD_SPECIAL_TX],
   ["LTC", { kind: "mweb" }],

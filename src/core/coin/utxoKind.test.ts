@@ -162,7 +162,7 @@ test("formats that no independent vector proves are refused with the reason", ()
 
 test("chains whose blocks hold other transactions say so in their format", () => {
   expect(kind({ coin: "DASH" }).template.format).toEqual({ kind: "bitcoin", specialTx: true });
-  for (const coin of ["AXE", "GBX", "RTM", "FIRO", "KIIRO"])
+  for (const coin of ["AXE", "GBX", "RTM", "GRR", "FIRO", "KIIRO"])
     expect(kind({ coin }).template.format).toEqual({ kind: "bitcoin", specialTx: "version 3" });
   for (const coin of ["LTC-segwit", "LC2-segwit", "CY", "DSV", "JKC", "RIN"])
     expect(kind({ coin }).template.format).toEqual({ kind: "bitcoin", mweb: true });
