@@ -1358,6 +1358,13 @@ export const SWAP: readonly PlantedBug[] = [
     "src/core/coin/utxoKind.test.ts",
   ),
   bug(
+    "Bitcoin Cash stops at the first block larger than its limit was",
+    "src/adapters/utxoRpc/parseBlock.ts",
+    "MAX_BLOCK_BYTES = 35_000_000",
+    "MAX_BLOCK_BYTES = 32_000_000",
+    "src/adapters/utxoRpc/parseBlock.test.ts",
+  ),
+  bug(
     "blocks of Raptoreum are read as Dash's are",
     "src/core/coin/coinPeculiarities.ts",
     '["RTM", OLD_SPECIAL_TX]',

@@ -13,7 +13,7 @@ export type { DaemonEndpoint };
 export type DaemonClientOptions = {
   /** Deadline of a call that names none, ms. Default 15 000. */
   readonly timeoutMs?: number;
-  /** Largest answer, bytes. Default 72 MB: a block of 32 MB as hex, and its envelope. */
+  /** Largest answer, bytes. Default 72 MB: a block of 35 MB as hex, and its envelope. */
   readonly maxAnswerBytes?: number;
   /** Calls under way at once. Default 8: half of Bitcoin Core's work queue. */
   readonly parallel?: number;

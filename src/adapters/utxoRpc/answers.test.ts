@@ -26,7 +26,7 @@ test("heights and times outside their range are refused", () => {
 
 test("lists and blobs beyond their limits are refused", () => {
   expect(parseMempool(Array.from({ length: 400_001 }, () => "ab".repeat(32))).ok).toBe(false);
-  expect(parseRawBlock("00".repeat(32_000_001)).ok).toBe(false);
+  expect(parseRawBlock("00".repeat(35_000_001)).ok).toBe(false);
   expect(parseRawBlock("zz").ok).toBe(false);
 });
 

@@ -5,6 +5,7 @@ import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
+import { parseRawBlock } from "./answers.ts";
 import { type HeaderLayout, parseBlock } from "./parseBlock.ts";
 
 const sha256d = (b: Uint8Array): Buffer => createHash("sha256").update(createHash("sha256").update(b).digest()).digest();
@@ -107,6 +108,12 @@ test("a block is read whole with a transaction that fills it, as chains with lar
   const parsed = parseBlock(block("plain", [tx(1), large, tx(3)]), BITCOIN);
   expect(parsed.ok && parsed.value.block.txs[1]?.txid).toBe(txid(large));
   expect(parseTx(serializeTx(large), BITCOIN).ok).toBe(true);
+});
+
+test("a block is read that is larger than 32 MB, as Bitcoin Cash allows it after full ones", () => {
+  const large = (n: number): Tx => tx(n, { outputs: [{ value: 1n, script: new Uint8Array(16_100_000) }] });
+  const bytes = block("plain", [tx(1), large(2), large(3)]);
+  expect(parseRawBlock(Buffer.from(bytes).toString("hex")).ok && parseBlock(bytes, BITCOIN).ok).toBe(true);
 });
 
 test("a block in which one transaction was changed is refused by its Merkle root", () => {
