@@ -108,8 +108,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a claim has so much gas for its data that nodes take it for a mistake at a price that is due",
     FUNDS,
-    "left < MOST_PER_TX ? left : MOST_PER_TX;",
-    "left;",
+    "wei < MOST_PER_TX ? wei : MOST_PER_TX,",
+    "wei,",
     SIM,
   ),
   bug(
@@ -285,16 +285,23 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a claim signed while nothing is known of data takes what the one before it needs to be made dearer",
     `${APP}/evmTradeFunds.ts`,
-    "const others = chain.dataCost() === null ?",
-    "const others = chain.dataCost() === null && nonce === -1n ?",
+    "const fitted = payable > sure ?",
+    "const fitted = payable > sure && nonce === -1n ?",
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
   bug(
     "a claim that is made dearer leaves its gas to its own former version",
     `${APP}/evmTradeFunds.ts`,
-    "nonces.outgoing(nonce).wei : 0n",
-    "nonces.outgoing().wei : 0n",
+    "nonces.outgoing(nonce).wei, {",
+    "nonces.outgoing().wei, {",
     "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "gas that one node of two names alone takes what the claim before needs to be made dearer",
+    FUNDS,
+    "const sure = ampleLimit(usual, surelyFound, sureDataGas(chain));",
+    "const sure = ampleLimit(usual, found, this.besideGas);",
+    FIGURES,
   ),
   bug("the data of what waits counts as free", `${APP}/heldNonces.ts`, "      dataBound(this.deps.chain).wei,\n", "      0n,\n", FIGURES),
   bug(

@@ -19,8 +19,10 @@ import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
 import type { EvmCoin } from "./evmCoin.ts";
+import { priceOf } from "./gasBid.ts";
 import { NonceKeeper } from "./nonceKeeper.ts";
 import { NonceLedger } from "./nonceLedger.ts";
+import { bidOf } from "./outgoing.ts";
 
 /** What every figure and promise has of the data of transactions: `W` wei and `G` gas each, with the room they get. */
 const [W, G] = [10n ** 13n, 400_000n];
@@ -305,6 +307,46 @@ test.each<[string, ChainReadError | null, bigint]>([
   // Whose secret nobody has stays here with less than it is said to need.
   expect(coins.token.lacksGas?.(claim.raw)).toBe(gas < 1_000_000n);
 });
+
+test.each<["a token" | "data", bigint]>([
+  ["a token", 150_000n],
+  ["data", 65_000n],
+])(
+  "gas that one node alone says %s needs takes nothing of what else waits: the first of the line is made dearer, and the next has its price",
+  async (of, usual) => {
+    const coin = of === "data" ? coins.eth : coins.token;
+    const swap: Contract = {
+      ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+      ...{ units: 400n, swapContract: SWAPS },
+    };
+    const sent = { state: "sent" } as ReturnType<AccountChain["payment"]>;
+    vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue(sent);
+    chain.call = async () => ok(new Uint8Array(0));
+    chain.estimate = (request) => ok(request.to === TOKEN ? 1_000_000n : 21_000n);
+    if (of === "data") chain.data = { gas: 700_000n, sureGas: 21_000n, wei: 0n };
+    else expect(await coin.prepareToSpend(swap, signal)).toBeNull();
+    // It has what sixteen claims of the usual gas cost.
+    chain.balance = 16n * usual * price();
+    const claimAt = (former?: Uint8Array) => {
+      const fee = BigInt(coin.spendSize("claim", former)) * price();
+      const built = former
+        ? coin.buildDearer?.(former, fee)
+        : coin.buildClaim({ contract: swap, payment: new Uint8Array(0), fee, secret: new Uint8Array(32) });
+      const { raw } = built?.ok ? built.value : expect.fail("no claim");
+      const { tx } = evmTx(raw);
+      const bid = priceOf(bidOf(tx));
+      return { raw, gas: tx.gasLimit, bid, cost: tx.gasLimit * bid };
+    };
+    const [first, second] = [claimAt(), claimAt()];
+    expect(first.gas).toBeGreaterThan(4n * usual);
+    expect(second.bid).toBeGreaterThanOrEqual(price());
+    chain.prices = { legacy: 2n * price(), nextBaseFee: null, priority: null };
+    const dearer = claimAt(first.raw);
+    expect(dearer.bid).toBeGreaterThanOrEqual(price());
+    expect(dearer.gas).toBeGreaterThan(usual);
+    expect(dearer.cost + second.cost).toBeLessThanOrEqual(chain.balance);
+  },
+);
 
 test("what left is not hopeless because data is dear: its versions get the gas for that", async () => {
   const call = { id: new Uint8Array(32), amount: 1n, secret: new Uint8Array(32), token: ZERO_ADDRESS, sender: address };

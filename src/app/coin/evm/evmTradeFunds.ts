@@ -237,16 +237,19 @@ export class EvmTradeFunds {
     const { chain, address, nonces } = this.coin.account;
     const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
     // What one node of two says alone would else have it bid less than any block takes.
-    const least = ampleLimit(usual, use === "cancel" ? NO_GAS : this.#surelyFound.gas(this.#inContract(other)), NO_DATA);
+    const surelyFound = use === "cancel" ? NO_GAS : this.#surelyFound.gas(this.#inContract(other));
+    const least = ampleLimit(usual, surelyFound, NO_DATA);
     const asked = ampleLimit(usual, found, this.#foundDataGas === null ? dataGasToSign(chain) : this.besideGas);
     const wanted = known > asked ? known : asked;
+    const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
+    const price = this.#price();
+    const fit = (wei: bigint, gas: Parameters<typeof fitAccount>[2]): bigint =>
+      fitAccount(wei < MOST_PER_TX ? wei : MOST_PER_TX, beaten > price ? beaten : price, gas);
+    const payable = fit(left, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });
     // What is perhaps not needed takes nothing of what else waits: nodes refuse what the account could not pay for beside that, and the first of the line
     // could not be made dearer.
-    const others = chain.dataCost() === null ? nonces.outgoing(nonce).wei : 0n;
-    const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei - others;
-    const price = this.#price();
-    const payable = left < MOST_PER_TX ? left : MOST_PER_TX;
-    const fitted = fitAccount(payable, beaten > price ? beaten : price, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });
+    const sure = ampleLimit(usual, surelyFound, sureDataGas(chain));
+    const fitted = payable > sure ? fit(left - nonces.outgoing(nonce).wei, { wanted: payable, least: sure }) : payable;
     return fitBlock(chain, fitted);
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
