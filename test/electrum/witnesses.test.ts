@@ -127,9 +127,15 @@ test.each([
   expect(world.chain.mayBeDenied?.(world.last(), 1)).toBe(false);
 });
 
-test("of a block that nobody was asked about nobody will say that it is made up", async () => {
+test("a block may be denied of which what was said is forgotten, for so many were asked about at once", async () => {
   const world = await begin(4, 2);
-  expect(world.chain.mayBeDenied?.(world.last(), 1)).toBe(false);
+  await world.doubt(true);
+  const block = world.last();
+  expect(world.chain.mayBeDenied?.(block, 1)).toBe(false);
+  const { height } = block;
+  const others = Array.from({ length: 101 }, (_, i) => ({ height, hash: i.toString(16).padStart(64, "0") }));
+  await whileTimePasses(world.w, Promise.all(others.map((other) => world.chain.doubt?.(other, 1, undefined, true))));
+  expect(world.chain.mayBeDenied?.(block, 1)).toBe(true);
 });
 
 test("connected servers that do not have the block speak against it, too: most of them are enough to make one up", async () => {

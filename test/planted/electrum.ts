@@ -558,8 +558,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "swaps are watched for longer though a server that did not make up the block they ended in has it",
     `${AT}/witnesses.ts`,
-    "words !== undefined && !this.#isShown(words) && ",
-    "words !== undefined && ",
+    "(!this.#isShown(words) && [...",
+    "([...",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "a block of which what was said is forgotten, for a hundred others were asked about, counts as one that nobody denies",
+    "src/adapters/electrum/witnesses.ts",
+    "words === undefined || (",
+    "words !== undefined && (",
     "test/electrum/witnesses.test.ts",
   ),
   bug(

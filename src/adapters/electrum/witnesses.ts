@@ -86,10 +86,14 @@ export class Witnesses {
     return this.#isShown(words) || !this.#isDenied(words, isOneEnough) ? null : this.#sentence(block, words);
   }
 
-  /** Whether a block that was asked about may be denied when it is asked about again: no witness has it, and one at least has not said. */
+  /**
+   * Whether a block that was asked about may be denied when it is asked about again: no witness has it, and one at least has not said, or what was
+   * said is forgotten, for many others were asked about since.
+   */
   mayBeDenied({ hash }: BlockRef): boolean {
+    if (this.#deps.isProof()) return false;
     const words = this.#inquiries.get(hash)?.words;
-    return words !== undefined && !this.#isShown(words) && [...this.#trusted()].some((voter) => !words.has(voter));
+    return words === undefined || (!this.#isShown(words) && [...this.#trusted()].some((voter) => !words.has(voter)));
   }
 
   /** The chain goes back to a block: what was said of later ones is forgotten. Liars can bring back a block that honest servers had once. */
