@@ -249,6 +249,13 @@ export const PROOF: readonly PlantedBug[] = [
     "facts",
     RULES_TEST,
   ),
+  bug(
+    "GoByte is used with Electrum servers, whose headers never fit each other",
+    "src/core/proof/knownChains.ts",
+    '["GBX", namedBy("NeoScrypt")],',
+    "",
+    RULES_TEST,
+  ),
   bug("a checkpoint in capitals matches nothing", "src/core/proof/checkpoint.ts", "hash: hash.toLowerCase()", "hash", RULES_TEST),
   bug(
     "a merge-mined block needs no proof",

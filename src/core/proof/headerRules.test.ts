@@ -107,6 +107,7 @@ test("a coin whose blocks have another hash is refused by name, on any network",
     error: { kind: "UnsupportedHeaders", reason: expect.stringContaining("X11") },
   });
   expect(rulesOf({ coin: "DASH", is_testnet: true }).ok).toBe(false);
+  expect(rulesOf({ coin: "GBX" })).toMatchObject({ ok: false, error: { reason: expect.stringContaining("NeoScrypt") } });
 });
 
 test("the checkpoint is KDF's starting header, hash and height, in lower case", () => {
@@ -148,7 +149,7 @@ withShared("of the public coins file every coin this node can hold has rules or 
     else checked.push(entry.value.ticker);
   }
   expect(checked).toEqual(["BCH", "BTC", "BTC-segwit", "DOGE", "KMD", "LTC", "LTC-segwit", "XEC"]);
-  const namedOtherwise = ["AXE", "BOLI", "CHIPS", "DASH", "EVR", "MEWC", "RIN", "RIN-segwit", "RVN", "VRSC", "XNA", "vARRR", "vDEX"];
+  const namedOtherwise = ["AXE", "BOLI", "CHIPS", "DASH", "EVR", "GBX", "MEWC", "RIN", "RIN-segwit", "RVN", "VRSC", "XNA", "vARRR", "vDEX"];
   expect(refused.sort()).toEqual(namedOtherwise);
   expect(unchecked).toBeGreaterThan(80);
 });

@@ -97,6 +97,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
   ["DASH", namedBy("X11")],
   ["AXE", namedBy("X11")],
   ["BOLI", namedBy("X11")],
+  ["GBX", namedBy("NeoScrypt")],
   ["RVN", namedBy("KawPow")],
   ["XNA", namedBy("KawPow")],
   ["EVR", namedBy("EvrProgPow")],
