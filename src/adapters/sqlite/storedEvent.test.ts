@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import type { StoredEvent, SwapTerms } from "../../core/swap/events.ts";
+import { MAX_TX_BYTES } from "../../core/utxo/txCodec.ts";
 import { eventToText, parseEventText } from "./storedEvent.ts";
 
 const KEY = `02${"ab".repeat(32)}`;
@@ -53,6 +54,14 @@ test.each(EVENTS.map((event) => [event.type, event] as const))("%s comes back as
   expect(read).toEqual({ ok: true, value: stored });
   // Order included: a start is recognised by comparing texts.
   expect(read.ok && JSON.stringify(read.value)).toBe(JSON.stringify(stored));
+});
+
+test("a row with a transaction that fills a block is read again", () => {
+  const seen = { type: "tx_seen", slot: "takerPaymentSpend", txid: TXID, raw: "ab".repeat(MAX_TX_BYTES), block: null } as const;
+  const text = eventToText({ v: 1, atMs: 1_700_000_000_000, event: seen });
+  // Not compared as a whole: the difference would be printed.
+  expect(parseEventText(text).ok).toBe(true);
+  expect(parseEventText(text.replace("abab", "abxb")).ok).toBe(false);
 });
 
 test("a row without a sum, from an earlier version, is read; its shape is still looked at", () => {

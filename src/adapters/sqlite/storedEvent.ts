@@ -11,7 +11,8 @@ const SUM_END = '"}';
 const TAIL_CHARS = SUM_FIELD.length + SUM_CHARS + SUM_END.length;
 const VERSION = 1;
 
-const hex = z.string().regex(/^([0-9a-f]{2})*$/);
+/** No capturing group: with one, each pair takes some of the stack, and there is none left for a transaction of five megabytes. */
+const hex = z.string().regex(/^(?:[0-9a-f]{2})*$/);
 const hash32 = z.string().regex(/^[0-9a-f]{64}$/);
 const secretHash = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 const pubkey = z.string().regex(/^[0-9a-f]{66}$/);
