@@ -256,8 +256,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "words of a backend end the lines of a copy, and forge others",
     TAKE_UP_COPIES,
-    '(begun + String(chunk)).split("\\n");',
-    "(begun + String(chunk)).split(/[\\n\\u2028\\u2029]/);",
+    'String(chunk).split("\\n")',
+    "String(chunk).split(/[\\n\\u2028\\u2029]/)",
     COPIES_TEST,
   ),
   bug(
@@ -1356,6 +1356,13 @@ export const SWAP: readonly PlantedBug[] = [
     "/^(?:[0-9a-f]{2})*$/",
     "/^([0-9a-f]{2})*$/",
     "src/adapters/sqlite/storedEvent.test.ts",
+  ),
+  bug(
+    "a swap whose payment was spent in a transaction as large as a block is not in its copy",
+    "src/adapters/sqlite/copies/copyText.ts",
+    "2 * MAX_TX_BYTES + 4_000_000",
+    "MAX_TX_BYTES",
+    COPIES_TEST,
   ),
   bug(
     "no block of Ghostridercoin is read, for its typed transactions",

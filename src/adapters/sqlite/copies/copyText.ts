@@ -1,5 +1,6 @@
 import type { StoredEvent } from "../../../core/swap/events.ts";
 import { fold, type SwapState } from "../../../core/swap/swapState.ts";
+import { MAX_TX_BYTES } from "../../../core/utxo/txCodec.ts";
 import { eventToText, parseEventText } from "../storedEvent.ts";
 
 /** First line of the file. Another number: another version of it. */
@@ -7,8 +8,8 @@ export const COPY_HEADER = "swapnode swap copies 1";
 
 /** A record has some thirty events; what is beyond this is not one of ours. */
 const MAX_EVENTS = 10_000;
-/** Longest line that is looked at, characters: a taken-over record of KDF in one event is the longest there is. */
-export const MAX_LINE = 4_000_000;
+/** Longest line that is looked at, characters: the digits of the largest transaction, and more around them than any event has. */
+export const MAX_LINE = 2 * MAX_TX_BYTES + 4_000_000;
 
 const LINE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (settled|\d{1,5})(?: (\{.*\}))?$/s;
 

@@ -5,6 +5,7 @@ import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { tempFolder } from "../../../../test/fakes/tempFolder.ts";
 import { type RecordedLog, recordedLogs } from "../../../../test/vectors/eventLogs/eventLogs.ts";
 import type { StoredEvent } from "../../../core/swap/events.ts";
+import { MAX_TX_BYTES } from "../../../core/utxo/txCodec.ts";
 import type { SqlDatabase } from "../../../ports/sql.ts";
 import type { SwapStore } from "../../../ports/swapStore.ts";
 import { VirtualClock } from "../../virtualClock/virtualClock.ts";
@@ -14,7 +15,7 @@ import { cutText, HELD } from "../swapLogs.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../swapStore.ts";
 import { copiedSwapStore } from "./copiedSwapStore.ts";
 import { copiesAt } from "./copyFile.ts";
-import { COPY_HEADER, eventLine } from "./copyText.ts";
+import { COPY_HEADER, eventLine, MAX_LINE } from "./copyText.ts";
 import { SwapCopies } from "./swapCopies.ts";
 import { type CopyNote, readCopies, takeUpCopies } from "./takeUpCopies.ts";
 
@@ -280,13 +281,28 @@ test("words of a backend in a record end no line of its copy and begin none", as
   expect(await storedTexts(fresh, uuid)).toEqual(await storedTexts(w.db, uuid));
 });
 
+test("the copy has a swap whose payment was spent in a transaction that fills a block", async () => {
+  const w = world();
+  await record(w.plain, TAKER, PAYS + 1);
+  const uuid = uuidOf(TAKER);
+  const copies = await w.open();
+  const raw = "ab".repeat(MAX_TX_BYTES);
+  const event = { type: "tx_seen", slot: "takerPaymentSpend", txid: "ef".repeat(32), raw, block: null } as const;
+  await copiedSwapStore(w.plain, copies).append(uuid, PAYS + 1, { v: 1, atMs: 1, event }, []);
+  await copies.add("");
+  await copies.close();
+  const fresh = newDatabase();
+  expect(await takeUp(fresh, w.path)).toEqual([{ kind: "taken_up", uuid, events: PAYS + 2 }]);
+  expect((await storedTexts(fresh, uuid)).at(-1)?.length).toBeGreaterThan(2 * MAX_TX_BYTES);
+});
+
 test("a line longer than any of ours is left out, and nothing of the others with it", async () => {
   const w = world();
   await record(w.plain, TAKER, PAYS + 1);
   await (await w.open()).close();
   const text = readFileSync(w.path, "utf8");
   const [header = "", ...lines] = text.split("\n");
-  writeFileSync(w.path, [header, "x".repeat(9_000_000), ...lines].join("\n"));
+  writeFileSync(w.path, [header, "x".repeat(MAX_LINE + 1), ...lines].join("\n"));
   const notes = await takeUp(newDatabase(), w.path);
   expect(notes).toEqual([
     { kind: "not_used", uuid: null, detail: "1 lines cannot be read" },

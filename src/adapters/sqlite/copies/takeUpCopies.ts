@@ -22,11 +22,14 @@ const MAX_BYTES = 1024 ** 3;
 async function* linesOf(path: string): AsyncGenerator<string> {
   let begun = "";
   for await (const chunk of createReadStream(path, "utf8")) {
-    const lines = (begun + String(chunk)).split("\n");
-    begun = lines.pop() ?? "";
-    // Long enough to be seen as too long, and no longer.
-    if (begun.length > MAX_LINE) begun = begun.slice(0, MAX_LINE + 1);
-    for (const line of lines) yield line.length > MAX_LINE ? "" : line;
+    for (const [breaks, part] of String(chunk).split("\n").entries()) {
+      if (breaks > 0) {
+        yield begun.length > MAX_LINE ? "" : begun;
+        begun = "";
+      }
+      // Long enough to be seen as too long, and not much longer.
+      if (begun.length <= MAX_LINE) begun += part;
+    }
   }
 }
 
