@@ -86,6 +86,7 @@ async function play(adversary: Adversary): Promise<void> {
   await world.advance(400);
   expect(await outcomes()).toEqual(ends);
   expectPurse(honest, before, ends, loses);
+  await world.settled(honest);
   await expectNothingLocked(honest);
   await world.close();
   await world.drive(policy.close());

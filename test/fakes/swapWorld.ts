@@ -55,6 +55,8 @@ const MAKER_COIN = "AAA";
 const TAKER_COIN = "BBB";
 /** Within which daemons and servers answer. */
 const TIMEOUT_MS = 2_000;
+/** The last of four questions comes 75 minutes after the first, and its answer within a minute. */
+const LAST_QUESTION_SEC = 76 * 60;
 export const FEE_KEY = testKey("dex fee");
 export const FEE_UNITS = 25_000n;
 
@@ -471,6 +473,14 @@ export class SwapWorld {
   }
   advance(sec: number): Promise<unknown> {
     return this.clock.advance(sec * 1_000);
+  }
+  /**
+   * Until nothing about the swaps of a side can change any more, within so many seconds. Through servers, one of which is silent, what ended a swap is
+   * asked about for as long again as the last question takes to come (ADR 39).
+   */
+  settled(side: SwapSide, withinSec = 0): Promise<void> {
+    const limitSec = withinSec + (SwapWorld.isElectrum ? LAST_QUESTION_SEC : 0);
+    return this.until("all is settled", async () => (await side.store.unsettled()).length === 0, limitSec);
   }
 
   report(): string {

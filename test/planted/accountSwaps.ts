@@ -44,7 +44,7 @@ const IDLE = "src/app/swap/duties/idleSpends.ts";
 const WAITING_TEST = "src/app/swap/waitingSwaps.test.ts";
 const NONCES = "test/sim/accountNonces.test.ts";
 const LINE = "test/sim/accountLine.test.ts";
-const CHEAP = "test/sim/cheapPayment.test.ts";
+const CHEAP = "test/sim/accountCheapPayment.test.ts";
 const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */

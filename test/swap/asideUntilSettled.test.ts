@@ -54,7 +54,7 @@ test.each([
     expect(world.chain("AAA").reorg({ depth: state.tip.height - height + 1, forget: [txid] }).ok).toBe(true);
     await world.until("the claim is back", () => world.chain("AAA").state.blockOfTx(txid) !== undefined, 600);
 
-    await world.until("it is settled", async () => (await taker.store.unsettled()).length === 0, 1_000);
+    await world.settled(taker, 1_000);
     await startAnew();
     expect([taker.coins.running("AAA"), await rows()]).toEqual([undefined, ["BBB"]]);
   },

@@ -225,8 +225,7 @@ test.each([false, true])(
     }
     expect(await world.finish(second)).toEqual({ maker: "success", taker: "success" });
     // Then the first one is done with, too.
-    await world.advance(400);
-    expect(await world.taker.store.unsettled()).toEqual([]);
+    await world.settled(world.taker, 400);
   },
 );
 
