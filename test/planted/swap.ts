@@ -1851,7 +1851,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "what a dropped version was is found no more",
-    "src/app/swap/ownTxs.ts",
+    "src/core/swap/events.ts",
     '"tx_signed" || event.type === "tx_replaced"',
     '"tx_signed"',
     "src/app/swap/ownTxs.test.ts",

@@ -1,8 +1,4 @@
-import type { StoredEvent, SwapEvent } from "../../core/swap/events.ts";
-
-type Signing = Extract<SwapEvent, { readonly type: "tx_signed" | "tx_replaced" }>;
-
-const isSigning = (event: SwapEvent): event is Signing => event.type === "tx_signed" || event.type === "tx_replaced";
+import { isSigning, type StoredEvent } from "../../core/swap/events.ts";
 
 /** Which swap signed a transaction. Each payment of a swap asks for many, and to look for one through a thousand open swaps takes as long as all else. */
 export class OwnTxs {

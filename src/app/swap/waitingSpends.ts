@@ -1,5 +1,5 @@
 import type { ClaimView } from "../../core/swap/claimStays.ts";
-import { ownClaim, type Slot, type StoredEvent } from "../../core/swap/events.ts";
+import { isSigning, ownClaim, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
 import type { RefundView } from "../../core/swap/refundStays.ts";
@@ -17,7 +17,7 @@ function firstSigned(log: readonly StoredEvent[], slot: Slot): number | null {
 
 /** When its newest version was. */
 function lastSigned(log: readonly StoredEvent[], slot: Slot): number | null {
-  const signed = log.findLast(({ event: e }) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot);
+  const signed = log.findLast(({ event: e }) => isSigning(e) && e.slot === slot);
   return signed ? Math.floor(signed.atMs / 1_000) : null;
 }
 

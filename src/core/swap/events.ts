@@ -196,6 +196,10 @@ export const ownRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefun
 export const theirRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" =>
   role === "maker" ? "takerPaymentRefund" : "makerPaymentRefund";
 
+/** An own transaction was signed, for the first time or in another version. */
+export const isSigning = (event: SwapEvent): event is Extract<SwapEvent, { readonly type: "tx_signed" | "tx_replaced" }> =>
+  event.type === "tx_signed" || event.type === "tx_replaced";
+
 /** The child that pays for an own transaction. */
 export type ChildSlot = "feeChild" | "paymentChild" | "claimChild" | "refundChild";
 export const CHILD_SLOTS: readonly ChildSlot[] = ["feeChild", "paymentChild", "claimChild", "refundChild"];

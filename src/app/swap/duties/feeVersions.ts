@@ -1,4 +1,4 @@
-import { isChildSlot, ownRefund, type PaymentSlot, parentOf, type Slot, type SwapEvent } from "../../../core/swap/events.ts";
+import { isChildSlot, isSigning, ownRefund, type PaymentSlot, parentOf, type Slot, type SwapEvent } from "../../../core/swap/events.ts";
 import { type FeeQuestion, goingFee, nextFee, payableCap, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
 import { feeWindow, tryAgainAfter } from "../../../core/swap/feeWindow.ts";
 import type { TxVersion } from "../../../core/swap/swapState.ts";
@@ -112,7 +112,7 @@ export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSigna
   const tx = task.state.own[slot];
   if (!payment || !tx || coinOf(task, slot).relayPolicy !== "nonce" || currentVersion(task, slot)) return null;
   const hopeless = isBeforeItsTime(task, slot) ? EARLY : await whyNotSpend(task, payment, signal);
-  const last = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot) ?? 0;
+  const last = task.lastTimeOf((e) => isSigning(e) && e.slot === slot) ?? 0;
   const { deadline } = spendQuestion(task, slot);
   return task.nowSec() - last < tryAgainAfter(last, deadline) ? hopeless : null;
 }
@@ -155,7 +155,7 @@ const AGE_TO_PAUSE = 8;
  * all of them, each time after a longer pause. A year of it takes eighty of the `MAX_VERSIONS`.
  */
 function isDueAnew(task: SwapTask, slot: Slot): boolean {
-  const isVersion = (e: SwapEvent): boolean => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot;
+  const isVersion = (e: SwapEvent): boolean => isSigning(e) && e.slot === slot;
   const [first, last, now] = [task.timeOf(isVersion) ?? 0, task.lastTimeOf(isVersion) ?? 0, task.nowSec()];
   return (now - last) * AGE_TO_PAUSE >= now - first;
 }

@@ -1,5 +1,5 @@
 import { duties } from "../../../core/swap/duties.ts";
-import { type Failure, ownClaim, ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
+import { type Failure, isSigning, ownClaim, ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
 import { isFeeMoot, isPaidFor, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
@@ -155,7 +155,7 @@ function hasLostNonce(task: SwapTask, slot: Slot): boolean {
 }
 
 function hasWaited(task: SwapTask, slot: Slot): boolean {
-  const signed = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot);
+  const signed = task.lastTimeOf((e) => isSigning(e) && e.slot === slot);
   return signed !== null && task.nowSec() - signed >= KEEPS_NONCE_SEC;
 }
 
