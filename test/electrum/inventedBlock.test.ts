@@ -408,6 +408,24 @@ describe("of three that lie, with one other alone that denies it", () => {
     return begun;
   }
 
+  /** The liars hide the taker's payment, which is in a block, and it cancels that. @returns with it, the last block that they have not made up */
+  async function cancelsHidden(): Promise<{
+    readonly taker: SwapSide;
+    readonly uuid: string;
+    readonly tip: Parameters<typeof inventBlock>[4];
+  }> {
+    [liars, honest, connected] = [3, 1, 3];
+    const { taker, uuid } = await paidThrough("BBB", false);
+    const { tip } = world.chain("BBB").state;
+    const nothing = { txid: "11".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    const empty = { version: 1, inputs: [nothing], outputs: [{ value: 1_000n, script: Uint8Array.of(OP.OP_1) }], lockTime: 0 };
+    lie = inventBlock(world, "BBB", empty, undefined, tip);
+    for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+    void taker.coin("BBB").chain.refresh();
+    await world.until("the cancellation leaves", async () => (await taker.state(uuid)).own.cancel?.attempted === true, 7_200);
+    return { taker, uuid, tip };
+  }
+
   test("in it is the taker's own claim, which ends its swap: the other one gets it all the same, before the maker may have its payment back", async () => {
     const { taker, uuid } = await begin("AAA");
     world.chain("AAA").autoMine(null);
@@ -461,15 +479,7 @@ describe("of three that lie, with one other alone that denies it", () => {
   });
 
   test("in it is what cancels the taker's own payment, which they hide: its refund goes to the other one all the same", async () => {
-    [liars, honest, connected] = [3, 1, 3];
-    const { taker, uuid } = await paidThrough("BBB", false);
-    const { tip } = world.chain("BBB").state;
-    const nothing = { txid: "11".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
-    const empty = { version: 1, inputs: [nothing], outputs: [{ value: 1_000n, script: Uint8Array.of(OP.OP_1) }], lockTime: 0 };
-    lie = inventBlock(world, "BBB", empty, undefined, tip);
-    for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
-    void taker.coin("BBB").chain.refresh();
-    await world.until("the cancellation leaves", async () => (await taker.state(uuid)).own.cancel?.attempted === true, 7_200);
+    const { taker, uuid, tip } = await cancelsHidden();
     expect(isMined("BBB", (await taker.state(uuid)).own.takerPayment)).toBe(true);
     lie = inventBlock(world, "BBB", txOf("BBB", (await taker.state(uuid)).own.cancel), undefined, tip);
     void taker.coin("BBB").chain.refresh();
@@ -478,15 +488,7 @@ describe("of three that lie, with one other alone that denies it", () => {
   });
 
   test("in it is what cancels the taker's own payment, and the other one was silent when asked: the payment is refunded once it is back", async () => {
-    [liars, honest, connected] = [3, 1, 3];
-    const { taker, uuid } = await paidThrough("BBB", false);
-    const { tip } = world.chain("BBB").state;
-    const nothing = { txid: "11".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
-    const empty = { version: 1, inputs: [nothing], outputs: [{ value: 1_000n, script: Uint8Array.of(OP.OP_1) }], lockTime: 0 };
-    lie = inventBlock(world, "BBB", empty, undefined, tip);
-    for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
-    void taker.coin("BBB").chain.refresh();
-    await world.until("the cancellation leaves", async () => (await taker.state(uuid)).own.cancel?.attempted === true, 7_200);
+    const { taker, uuid, tip } = await cancelsHidden();
     servers[liars]?.faults.add({ kind: "stall" });
     lie = inventBlock(world, "BBB", txOf("BBB", (await taker.state(uuid)).own.cancel), undefined, tip);
     void taker.coin("BBB").chain.refresh();

@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
-import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import { leftovers, outcomes } from "./accountAudit.ts";
-import { onSend } from "./accountMeddling.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { claimBehindPayment } from "./claimBehindPayment.ts";
 
 const SEED = 20_261_123;
 const TIMEOUT_MS = 120_000;
@@ -16,25 +15,9 @@ test.each(["runs", "waits for its other coin"] as const)(
   "a payment that pools have below the base fee, and whose swap %s, costs no other swap the claim behind it",
   async (how) => {
     t = await accountWorld({ seed: SEED, pollMs: 15_000 });
-    const { maker, taker, world } = t;
+    const { taker, world } = t;
     const chain = world.accountChain(ETH);
-    let theirs = "";
-    const hold = ({ txid, from }: SignedEvmTx): void => {
-      if (from !== maker.account || theirs !== "") return;
-      theirs = txid;
-      chain.held.add(txid);
-    };
-    onSend(maker, "payment", hold, "before", 10);
-    const first = await match({ world, maker: taker, taker: maker }, TOKEN, ETH, "4", "0.5");
-    await world.runUntil("what it is to claim is in the pools", () => theirs !== "", HOUR_MS);
-    await world.advance(1.4 * HOUR_MS);
-    taker.onEvent = (event) => {
-      if (event.type === "tx_signed" && event.slot === "takerPayment") chain.held.add(event.txid);
-    };
-    const second = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("it pays", () => taker.has(second, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
-    chain.held.delete(theirs);
-    await world.runUntil("it claims", () => taker.has(first, (e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend"), HOUR_MS);
+    const { first, second } = await claimBehindPayment(t, 1.4 * HOUR_MS);
     chain.spike(30n, 5 * HOUR_MS, true);
     if (how === "waits for its other coin") {
       taker.crash();

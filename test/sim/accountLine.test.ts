@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
-import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
 import { onMined, onSend, refuse, send } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, USDT_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
+import { claimBehindPayment } from "./claimBehindPayment.ts";
 import { diesOnceAfter } from "./crashPoint.ts";
 
 const SEED = 20_261_123;
@@ -539,23 +539,9 @@ test(
   "a payment that pools have dropped, and that nobody sends while its swap waits for its other coin, holds up no claim of another swap for longer than ten minutes",
   async () => {
     await open();
-    const { maker, taker, world } = t;
+    const { taker, world } = t;
     const chain = world.accountChain(ETH);
-    const theirs: string[] = [];
-    onSend(maker, "payment", ({ txid }) => theirs.push(txid) && chain.held.add(txid), "before", 1);
-    // The node that pays in one swap claims in the other.
-    const first = await match({ world, maker: taker, taker: maker }, TOKEN, ETH, "4", "0.5");
-    await world.runUntil("what it is to claim is in the pools", () => theirs.length > 0, HOUR_MS);
-    let own = "";
-    taker.onEvent = (event) => {
-      if (event.type !== "tx_signed" || event.slot !== "takerPayment") return;
-      own = event.txid;
-      chain.held.add(own);
-    };
-    const second = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("it pays", () => taker.has(second, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
-    chain.held.delete(theirs[0] ?? "");
-    await world.runUntil("it claims", () => taker.has(first, (e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend"), HOUR_MS);
+    const { first, second, own } = await claimBehindPayment(t);
     taker.crash();
     chain.pool.remove(own);
     refuse((txid) => txid === own);
@@ -581,26 +567,7 @@ test.each(["stays home while its other coin's daemon is away", "nodes take no mo
     await open();
     const { maker, taker, world } = t;
     const chain = world.accountChain(ETH);
-    let theirs = "";
-    const hold = ({ txid, from }: SignedEvmTx): void => {
-      if (from !== maker.account || theirs !== "") return;
-      theirs = txid;
-      chain.held.add(txid);
-    };
-    onSend(maker, "payment", hold, "before", 10);
-    const first = await match({ world, maker: taker, taker: maker }, TOKEN, ETH, "4", "0.5");
-    await world.runUntil("what it is to claim is in the pools", () => theirs !== "", HOUR_MS);
-    await world.advance(1.4 * HOUR_MS);
-    let own = "";
-    taker.onEvent = (event) => {
-      if (event.type !== "tx_signed" || event.slot !== "takerPayment") return;
-      own = event.txid;
-      chain.held.add(own);
-    };
-    const second = await match(t, UTXO, ETH, "4", "0.5");
-    await world.runUntil("it pays", () => taker.has(second, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
-    chain.held.delete(theirs);
-    await world.runUntil("it claims", () => taker.has(first, (e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend"), HOUR_MS);
+    const { first, second, own } = await claimBehindPayment(t, 1.4 * HOUR_MS);
     // Whom it is for does not bring it back either.
     maker.crash();
     await maker.start(NO_UTXO);

@@ -98,7 +98,11 @@ test("a block is denied by whoever says so, not by silence", async () => {
 test("a block of which somebody says nothing ends the swap at once, and is sure once all have said theirs, or were asked for more than an hour", async () => {
   let isAway = true;
   const asked: number[] = [];
-  const chain = { doubt: async () => (asked.push(nowSec), null), mayBeDenied: () => isAway };
+  const doubt = async (): Promise<null> => {
+    asked.push(nowSec);
+    return null;
+  };
+  const chain = { doubt, mayBeDenied: () => isAway };
   const terms = { role: "taker", makerConfs: 1, takerConfs: 1, makerNota: false, takerNota: false };
   let nowSec = 1_000;
   const task = { state: { terms }, coin: () => ({ chain }), wake: () => undefined, nowSec: () => nowSec } as unknown as SwapTask;
