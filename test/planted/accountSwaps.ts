@@ -372,21 +372,21 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a waiting claim of the platform coin that a token looks after is made dearer only where the account can pay a token's gas",
-    "src/app/coin/evm/evmTradeFunds.ts",
-    "other === null ? this.coin.contract !== null : other !== ZERO_ADDRESS;",
-    "this.coin.contract !== null || other === undefined;",
+    "src/app/coin/evm/swapGas.ts",
+    "other === null ? this.#coin.contract !== null : other !== ZERO_ADDRESS;",
+    "this.#coin.contract !== null || other === undefined;",
     "src/app/coin/evm/otherCoins.test.ts",
   ),
   bug(
     "a waiting claim of the platform coin lacks gas where a token looks after it, which usually needs more",
-    "src/app/coin/evm/evmTradeFunds.ts",
+    "src/app/coin/evm/swapGas.ts",
     'return this.#usualGas("claim", other);',
     'return this.#usualGas("claim");',
     "src/app/coin/evm/otherCoins.test.ts",
   ),
   bug(
     "a waiting claim of a coin that is not there goes out with what its data alone needs by now, and fails with its secret shown",
-    "src/app/coin/evm/evmTradeFunds.ts",
+    "src/app/coin/evm/swapGas.ts",
     'return this.#usualGas("claim", other);',
     'return other === null ? this.#usualGas("claim") : NO_GAS;',
     "src/app/coin/evm/otherCoins.test.ts",
@@ -394,8 +394,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a waiting claim is not signed with what it is found to need where its own coin is not there",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);",
-    "this.spendGas(use, tx.gasLimit, null, 0n, tx.nonce);",
+    "this.gas.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);",
+    "this.gas.spendGas(use, tx.gasLimit, null, 0n, tx.nonce);",
     "test/sim/accountNonces.test.ts",
   ),
   bug(
@@ -631,7 +631,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a dex fee of a token has the usual gas whatever the token needs",
-    TRADE_FUNDS,
+    "src/app/coin/evm/swapGas.ts",
     'if (use === "fee") return this.#foundFee.gas;',
     'if (use === "fee") return NO_GAS;',
     ATTACKS,
@@ -1135,8 +1135,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that waits is reckoned by the gas of now",
     "src/app/coin/evm/evmSwapCoin.ts",
-    "this.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);",
-    "this.spendGas(use, 0n, this.#otherCoin(former), 0n, tx.nonce);",
+    "this.gas.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);",
+    "this.gas.spendGas(use, 0n, this.#otherCoin(former), 0n, tx.nonce);",
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
@@ -1411,15 +1411,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim has no gas for what its data costs elsewhere",
     COIN,
-    'if (beside !== "none") this.needsDataGas(beside);\n',
-    'if (beside !== "none") this.needsDataGas(0n);\n',
+    'if (beside !== "none") this.gas.needsDataGas(beside);\n',
+    'if (beside !== "none") this.gas.needsDataGas(0n);\n',
     "test/sim/accountAttacks.test.ts",
   ),
   bug(
     "a claim is shown whatever its data costs elsewhere",
     COIN,
-    "if (this.besideGas > MOST_DATA_GAS)",
-    "if (this.besideGas < 0n)",
+    "if (this.gas.besideGas > MOST_DATA_GAS)",
+    "if (this.gas.besideGas < 0n)",
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
@@ -1836,7 +1836,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a claim is signed with more gas than a block has, as one node said it needs",
-    TRADE_FUNDS,
+    "src/app/coin/evm/swapGas.ts",
     "return fitBlock(chain, fitted);",
     "return fitted;",
     "test/sim/accountDataFees.test.ts",

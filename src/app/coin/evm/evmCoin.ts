@@ -1,6 +1,7 @@
 import { addressFaultText, checksumAddress, type EvmAddress, parseAddress, parseAnyCaseAddress } from "../../../core/evm/address.ts";
 import { signEthMessage, verifyEthMessage } from "../../../core/evm/ethMessage.ts";
 import type { EvmKind, GasPolicy } from "../../../core/evm/evmKind.ts";
+import type { GasBid } from "../../../core/evm/gas.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { HdAddressId } from "../../../core/keys/hd.ts";
 import { type KeyPair, uncompressedPubkey } from "../../../core/keys/keyPair.ts";
@@ -129,6 +130,10 @@ export class EvmCoin {
     const { gas } = this.spec.kind;
     return bidRuleOf(this.account.gas, { ...gas, policy: this.account.gas.chosen ?? gas.policy });
   }
+  /** What gas costs now, as this coin bids. The nodes have told their prices. */
+  market(): GasBid {
+    return marketBid(gasPricesOf(this.account), this.bidRule());
+  }
   /** How its swaps bid for gas, and the choice of another way, for all coins of the account until the last of them is disabled. */
   get gasPolicy(): { readonly now: GasPolicy; choose(policy: GasPolicy): void } {
     const { gas } = this.account;
@@ -142,7 +147,7 @@ export class EvmCoin {
     await lookAgain(this.account.clock, this.account.chain, signal);
     const message = priceObstacle(this.account);
     if (message !== null) return err({ kind: "Transport", coin: this.ticker, message });
-    const price = priceOf(marketBid(gasPricesOf(this.account), this.bidRule()));
+    const price = priceOf(this.market());
     const { platform, platformDecimals } = this.account;
     const { gas, wei } = dataBound(this.account.chain);
     return ok({ coin: platform, amount: fromUnits(price * (this.spec.kind.gas.limits.tradeFee + gas) + wei, platformDecimals) });

@@ -11,17 +11,17 @@ import type { OwnSignedTx, SpendArgs, SpendUse } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
-import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import type { EvmSwapChain } from "./evmSwapChain.ts";
 import { paymentCall } from "./evmSwapReader.ts";
-import type { GasUse, Steps } from "./evmTradeFunds.ts";
-import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import type { Steps } from "./evmTradeFunds.ts";
+import { MOST_PRICE, priceOf } from "./gasBid.ts";
 import { txGas, withGasMargin } from "./gasFigures.ts";
 import { bidOf } from "./outgoing.ts";
 import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
 import { type Call as PlainCall, signCall } from "./signCall.ts";
 import { bidAt, lastingBid } from "./swapBids.ts";
+import type { GasUse } from "./swapGas.ts";
 
 type Call = PlainCall & { readonly gas: bigint };
 
@@ -61,12 +61,6 @@ export class EvmSwapBuilder {
 
   constructor(deps: EvmSwapBuilderDeps) {
     this.#deps = deps;
-  }
-
-  /** What gas costs now, as this coin bids. */
-  market(): GasBid {
-    const { coin } = this.#deps;
-    return marketBid(gasPricesOf(coin.account), coin.bidRule());
   }
 
   dexFee(feeKey: Uint8Array, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
@@ -153,7 +147,7 @@ export class EvmSwapBuilder {
   #pay(use: "fee" | "payment", call: Call, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
     const { coin } = this.#deps;
     const { nonces, funds } = coin.account;
-    const market = this.market();
+    const market = this.#deps.coin.market();
     const most = reservation && this.#mostFor(use, call.gas, reservation);
     const bid = lastingBid(market, most ?? priceOf(market));
     const fee = greatestFee(bid, call.gas);
@@ -268,7 +262,7 @@ export class EvmSwapBuilder {
    */
   #send(call: Call, fee: bigint | null, replaces: Uint8Array | null): Result<OwnSignedTx, FundsError> {
     const { nonces } = this.#deps.coin.account;
-    const market = this.market();
+    const market = this.#deps.coin.market();
     // What nobody has reckoned with the swap's worth costs no more than anything else that nodes alone set the price of.
     const going = priceOf(market) > MOST_PRICE ? bidAt(MOST_PRICE, market) : market;
     const asked = fee === null ? going : bidAt((fee + call.gas - 1n) / call.gas, market);

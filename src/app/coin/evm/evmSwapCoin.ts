@@ -79,7 +79,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     this.#builder = new EvmSwapBuilder({
       coin,
       chain: this.chain,
-      gasOf: (use) => this.gasOf(use),
+      gasOf: (use) => this.gas.gasOf(use),
       spendGas: (use, former) => this.#gasToSign(use, former),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
       dearerThanReserved: (reservation) => this.dearerThanReserved(reservation),
@@ -112,7 +112,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       return `${what}: ${message.replace(/\.$/, "")}`;
     }
     if (tried.value > MOST_TRANSFER) return tooHungry(ticker, tried.value);
-    this.needsFeeGas(asCall(txGas(tried.value)));
+    this.gas.needsFeeGas(asCall(txGas(tried.value)));
     return null;
   }
 
@@ -125,7 +125,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account } = this.coin;
     const beside = await dataGasNow(account, signal);
     if (beside === "untold") return `what the data of a transaction needs on ${account.platform} now is not known`;
-    if (beside !== "none") this.needsDataGas(beside);
+    if (beside !== "none") this.gas.needsDataGas(beside);
     return null;
   }
   /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
@@ -136,7 +136,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     // A refund shows nothing: it is made whatever the nodes can say.
     if (!isThere) return receiver === account.address ? unknown(await account.claims.check(from, signal)) : null;
-    const tried = await tryPayout(account, from, token, units, MOST_NEEDED, this.besideGas, signal);
+    const tried = await tryPayout(account, from, token, units, MOST_NEEDED, this.gas.besideGas, signal);
     if (!tried.ok) {
       const why = tried.error.message.replace(/\.$/, "");
       return tried.error.kind === "Reverted"
@@ -149,9 +149,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   /** What is above the usual may be the word of one node of two. */
   async #foundToNeed(gas: CallGas, from: EvmAddress, payout: Payout, other: EvmAddress | null, signal: AbortSignal): Promise<void> {
-    const usual = this.usualClaimGas(other);
+    const usual = this.gas.usualClaimGas(other);
     const isSure = gas > usual && (await failsWith(this.coin.account, from, payout, usual, signal));
-    this.needsSpendGas(gas, isSure, other);
+    this.gas.needsSpendGas(gas, isSure, other);
   }
   useClaimGas({ id }: Reservation, claim: Uint8Array): void {
     const { chain, funds, nonces } = this.coin.account;
@@ -169,18 +169,19 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, ticker } = this.coin;
     const obstacle = dataObstacle(account);
     if (obstacle !== null) return obstacle;
-    if (this.besideGas > MOST_DATA_GAS) return `every transaction of ${ticker} needs ${this.besideGas} gas more than any swap reckons with`;
-    const least = this.leastClaimGas();
+    if (this.gas.besideGas > MOST_DATA_GAS)
+      return `every transaction of ${ticker} needs ${this.gas.besideGas} gas more than any swap reckons with`;
+    const least = this.gas.leastClaimGas();
     return isAboveBlock(account.chain, least) ? `a claim of ${ticker} needs ${least} gas, more than a block has` : null;
   }
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
-    return lacks(txGas(this.#own(claim).tx.gasLimit), this.leastClaimGas(this.#otherCoin(claim)));
+    return lacks(txGas(this.#own(claim).tx.gasLimit), this.gas.leastClaimGas(this.#otherCoin(claim)));
   }
   async isSurelyShort(claim: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { account } = this.coin;
     const { tx } = this.#own(claim);
-    const [call, usual, limit] = [this.#callOf(claim), this.usualClaimGas(this.#otherCoin(claim)), txGas(tx.gasLimit)];
+    const [call, usual, limit] = [this.#callOf(claim), this.gas.usualClaimGas(this.#otherCoin(claim)), txGas(tx.gasLimit)];
     const beside = await dataGasNow(account, signal, limit - usual);
     const room = callRoom(limit, typeof beside === "bigint" ? beside : NO_DATA);
     if (room < usual) return true;
@@ -193,10 +194,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, ticker } = this.coin;
     const own = claim && this.#own(claim);
     if (own && claim && this.lacksGas(claim))
-      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas(this.#otherCoin(claim))} now`;
+      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.gas.leastClaimGas(this.#otherCoin(claim))} now`;
     if (own && isAboveBlock(account.chain, own.tx.gasLimit))
       return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, more than a block has`;
-    const fee = this.gasOf("claim") * priceOf(this.#builder.market()) + dataBound(account.chain).wei;
+    const fee = this.gas.gasOf("claim") * priceOf(this.coin.market()) + dataBound(account.chain).wei;
     const obstacle = claimObstacle(account, own, fee);
     if (obstacle !== null) account.keeper.awaitLine();
     return obstacle;
@@ -228,8 +229,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const untold = showsSecret ? await this.#askForData(signal) : null;
     const tried =
       showsSecret && call.kind === "receiverSpend"
-        ? await tryClaim(account, to, call, MOST_NEEDED, this.besideGas, signal)
-        : await trySpend(account, to, data, MOST_NEEDED, this.besideGas, signal);
+        ? await tryClaim(account, to, call, MOST_NEEDED, this.gas.besideGas, signal)
+        : await trySpend(account, to, data, MOST_NEEDED, this.gas.besideGas, signal);
     if (!tried?.isRefused && tried?.gas != null && "token" in call)
       await this.#foundToNeed(tried.gas, to, call, this.#otherCoin(spend), signal);
     return untold !== null && tried?.isRefused !== true ? null : (tried?.isRefused ?? null);
@@ -251,7 +252,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
 
   spendRates(): SpendRates {
-    const perKb = priceOf(this.#builder.market()) * 1_000n;
+    const perKb = priceOf(this.coin.market()) * 1_000n;
     const rate = { perKb, wholeKb: false };
     return { rate, floorPerKb: null, relayPerKb: null, mostPerTx: MOST_PER_TX, isFixed: false, childSize: 0 };
   }
@@ -259,13 +260,13 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return Number(this.#gasToSign(what, former));
   }
   #gasToSign(use: SpendUse, former?: Uint8Array): bigint {
-    if (former === undefined) return this.spendGas(use, 0n);
+    if (former === undefined) return this.gas.spendGas(use, 0n);
     const { tx } = this.#own(former);
-    if (use !== "cancel") return this.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);
+    if (use !== "cancel") return this.gas.spendGas(use, tx.gasLimit, this.#otherCoin(former), 0n, tx.nonce);
     // It must pay for outbidding all that have its nonce, the payment first, which has gas of its own.
     const bids = [tx, ...this.coin.account.nonces.othersAt(tx.nonce).map((other) => other.tx)].map((one) => priceOf(bidOf(one)));
     const known = this.#callOf(former) === null ? tx.gasLimit : 0n;
-    return this.spendGas(
+    return this.gas.spendGas(
       use,
       known,
       null,
@@ -274,7 +275,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     );
   }
   sureSize(what: SpendUse, former?: Uint8Array): number {
-    return Math.min(this.spendSize(what, former), Number(this.sureGas(what, former && this.#otherCoin(former))));
+    return Math.min(this.spendSize(what, former), Number(this.gas.sureGas(what, former && this.#otherCoin(former))));
   }
   feeAt(raw: Uint8Array, size: number): bigint {
     const { tx } = this.#own(raw);
@@ -282,8 +283,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return priceOf(bidOf(tx)) * (gas < tx.gasLimit ? gas : tx.gasLimit);
   }
   feeValue(units: bigint): bigint | null {
-    const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];
-    const going = (claim > refund ? claim : refund) * priceOf(this.#builder.market());
+    const [claim, refund] = [this.gas.spendGas("claim", 0n), this.gas.spendGas("refund", 0n)];
+    const going = (claim > refund ? claim : refund) * priceOf(this.coin.market());
     const spike = SPIKE_ROOM * going;
     if (this.coin.contract !== null) return spike;
     if (units >= spike) return null;

@@ -1,22 +1,17 @@
-import { type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import type { EvmAddress } from "../../../core/evm/address.ts";
 import { STAGE_MARGINS, withMargin } from "../../../core/evm/gas.ts";
 import { fromUnits, max, type Rational, sub, toUnits, ZERO } from "../../../core/money/rational.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
-import type { SpendUse, TokenSteps } from "../../swap/swapCoin.ts";
+import type { TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
 import { APPROVAL_GAS } from "./allowanceKeeper.ts";
-import { fitAccount, fitBlock } from "./blockGas.ts";
-import { dataBound, dataGasToSign, dataObstacle, sureDataGas } from "./dataCost.ts";
-import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
+import { dataBound, dataObstacle } from "./dataCost.ts";
+import { priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
-import { FoundGas, FoundGasOf } from "./foundGas.ts";
-import { MOST_PER_TX, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
-import { ampleLimit, type CallGas, callGas, type DataGas, leastLimit, MOST_LIMIT, NO_DATA, NO_GAS, type TxGas } from "./gasFigures.ts";
-
-/** Transactions of a swap that cost gas. */
-export type GasUse = "payment" | "fee" | SpendUse;
+import { MOST_PRICE, priceOf } from "./gasBid.ts";
+import { type GasUse, SwapGas } from "./swapGas.ts";
 
 /** `orLessGas`: as much gas as there is where the price has risen since it was promised. */
 type HowLong = { readonly ttlMs: number; readonly orLessGas?: boolean };
@@ -32,9 +27,6 @@ type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: 
 
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
-
-/** Gas for data that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
-const FOUND_MS = 600_000;
 
 const ONE_TX = 1n;
 const sumOf = (list: readonly Steps[]): Steps => ({
@@ -53,15 +45,7 @@ export class EvmTradeFunds {
   readonly #ceilingFactor: bigint;
   readonly #isOwnToken: (ticker: string) => boolean;
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
-  /** Of a claim or refund as the token was found to need. */
-  readonly #found: FoundGas;
-  /** The same of coins of this account that are not there, whose claims and refunds this one looks after: none of its own costs more for those. */
-  readonly #foundOfOthers: FoundGasOf;
-  /** Of both, by coin, what is no word of one node of two: with the usual it fails. */
-  readonly #surelyFound: FoundGasOf;
-  /** What a dex fee was found to need. */
-  readonly #foundFee: FoundGas;
-  #dataGas = { gas: NO_DATA, untilMs: Number.NEGATIVE_INFINITY };
+  protected readonly gas: SwapGas;
 
   /**
    * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
@@ -69,10 +53,7 @@ export class EvmTradeFunds {
    */
   constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
     this.coin = coin;
-    this.#found = new FoundGas(coin.account.clock);
-    this.#foundOfOthers = new FoundGasOf(coin.account.clock);
-    this.#surelyFound = new FoundGasOf(coin.account.clock);
-    this.#foundFee = new FoundGas(coin.account.clock);
+    this.gas = new SwapGas(coin);
     this.#ceilingFactor = BigInt(ceilingFactor);
     this.#isOwnToken = isOwnToken;
   }
@@ -182,107 +163,6 @@ export class EvmTradeFunds {
     };
   }
 
-  /**
-   * A claim or refund of this token was just found to need so much, which the limits may not foresee.
-   * @param isSure whether as many nodes as must agree say that it fails with the usual
-   * @param other of which other coin of the account, by what that is in the swap contract; null: of this one
-   */
-  protected needsSpendGas(gas: CallGas, isSure: boolean, other: EvmAddress | null): void {
-    if (other === null) this.#found.add(gas);
-    else this.#foundOfOthers.add(other, gas);
-    if (isSure) this.#surelyFound.add(this.#inContract(other), gas);
-  }
-  #inContract(other: EvmAddress | null): EvmAddress {
-    return other ?? this.coin.contract ?? ZERO_ADDRESS;
-  }
-  #spendGasOf(other: EvmAddress | null): CallGas {
-    return other === null ? this.#found.gas : this.#foundOfOthers.gas(other);
-  }
-
-  protected needsFeeGas(gas: CallGas): void {
-    this.#foundFee.add(gas);
-  }
-
-  /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
-  protected needsDataGas(gas: DataGas): void {
-    this.#dataGas = { gas, untilMs: this.coin.account.clock.nowMs() + FOUND_MS };
-  }
-
-  #foundGas(use: GasUse, other: EvmAddress | null): CallGas {
-    if (use === "fee") return this.#foundFee.gas;
-    return use === "claim" || use === "refund" ? this.#spendGasOf(other) : NO_GAS;
-  }
-
-  /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
-  gasOf(use: GasUse, other: EvmAddress | null = null): TxGas {
-    return ampleLimit(this.#usualGas(use, other), this.#foundGas(use, other), this.besideGas);
-  }
-  protected get besideGas(): DataGas {
-    const { gas } = dataBound(this.coin.account.chain);
-    const found = this.#foundDataGas ?? NO_DATA;
-    return gas > found ? gas : found;
-  }
-  /** Null: nothing was found of late. */
-  get #foundDataGas(): DataGas | null {
-    return this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : null;
-  }
-  /**
-   * The same of a claim, refund or cancellation that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
-   * signed with more is in no block, whatever they say later.
-   * @param known what a former version has
-   * @param beaten wei per gas that it must outbid
-   * @param nonce of the former version
-   */
-  protected spendGas(use: SpendUse, known: bigint, other: EvmAddress | null = null, beaten = 0n, nonce: bigint | null = null): bigint {
-    const { chain, address, nonces } = this.coin.account;
-    const [usual, found] = [this.#usualGas(use, other), this.#foundGas(use, other)];
-    // What one node of two says alone would else have it bid less than any block takes.
-    const surelyFound = use === "cancel" ? NO_GAS : this.#surelyFound.gas(this.#inContract(other));
-    const least = ampleLimit(usual, surelyFound, NO_DATA);
-    const asked = ampleLimit(usual, found, this.#foundDataGas === null ? dataGasToSign(chain) : this.besideGas);
-    const wanted = known > asked ? known : asked;
-    const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
-    const price = this.#price();
-    const fit = (wei: bigint, gas: Parameters<typeof fitAccount>[2]): bigint =>
-      fitAccount(wei < MOST_PER_TX ? wei : MOST_PER_TX, beaten > price ? beaten : price, gas);
-    const payable = fit(left, { wanted: wanted < MOST_LIMIT ? wanted : MOST_LIMIT, least });
-    // What is perhaps not needed takes nothing of what else waits: nodes refuse what the account could not pay for beside that, and the first of the line
-    // could not be made dearer.
-    const sure = ampleLimit(usual, surelyFound, sureDataGas(chain));
-    const fitted = payable > sure ? fit(left - nonces.outgoing(nonce).wei, { wanted: payable, least: sure }) : payable;
-    return fitBlock(chain, fitted);
-  }
-  /** With less a claim of now would be refused, or fail with its secret shown. */
-  protected leastClaimGas(other: EvmAddress | null = null): TxGas {
-    return leastLimit(this.usualClaimGas(other), this.#spendGasOf(other), this.besideGas);
-  }
-  /** What of that it takes in any case: what it was found to need beside may be the word of one node of two, and is not paid where it is not needed. */
-  protected sureGas(use: SpendUse, other: EvmAddress | null = null): TxGas {
-    return ampleLimit(this.#usualGas(use, other), NO_GAS, sureDataGas(this.coin.account.chain));
-  }
-  protected usualClaimGas(other: EvmAddress | null): CallGas {
-    return this.#usualGas("claim", other);
-  }
-  #usualGas(use: GasUse, other: EvmAddress | null = null): CallGas {
-    return callGas(this.#usualLimit(use, other));
-  }
-  #usualLimit(use: GasUse, other: EvmAddress | null): bigint {
-    const { limits } = this.coin.spec.kind.gas;
-    const isToken = other === null ? this.coin.contract !== null : other !== ZERO_ADDRESS;
-    switch (use) {
-      case "payment":
-        return isToken ? limits.tokenPayment : limits.nativePayment;
-      case "fee":
-        return isToken ? limits.tokenTransfer : limits.nativeSend;
-      case "claim":
-        return isToken ? limits.tokenSpend : limits.nativeSpend;
-      case "refund":
-        return isToken ? limits.tokenRefund : limits.nativeRefund;
-      case "cancel":
-        return limits.nativeSend;
-    }
-  }
-
   /** Of what must still be possible once a dex fee or a payment is signed. */
   protected stepsAfter(use: "fee" | "payment"): Steps {
     return sumOf([this.#step("refund"), ...(use === "fee" ? [this.#paymentSteps()] : [])]);
@@ -330,7 +210,7 @@ export class EvmTradeFunds {
   reserveTokenGas(ticker: string, { payments, refund, claim }: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null {
     if (!this.#isOwnToken(ticker)) return null;
     const { limits } = this.coin.spec.kind.gas;
-    const step = (gas: bigint): Steps => ({ gas: gas + this.besideGas, txs: ONE_TX });
+    const step = (gas: bigint): Steps => ({ gas: gas + this.gas.besideGas, txs: ONE_TX });
     const fees = Array.from({ length: Math.max(0, payments - 1) }, () => step(limits.tokenTransfer));
     const paying = payments === 0 ? [] : [step(limits.tokenPayment), this.#approvals(), ...fees];
     const later = [...(refund ? [step(limits.tokenRefund)] : []), ...(claim ? [step(limits.tokenSpend)] : [])];
@@ -361,7 +241,7 @@ export class EvmTradeFunds {
   }
   dearerThanReserved(reservation: Reservation): string | null {
     const ceiling = this.ceilingOf(reservation);
-    const price = this.#price();
+    const price = priceOf(this.coin.market());
     // A legacy price, and a tip, are paid as they are offered: nodes that lied since before the match must not burn the balance.
     if (price > MOST_PRICE) return `the nodes ask ${price} wei for a unit of gas, which is not paid`;
     const [data, held] = [dataBound(this.coin.account.chain).wei, this.#ceilings.get(reservation)?.perTx ?? null];
@@ -381,7 +261,7 @@ export class EvmTradeFunds {
     const { funds, chain, platform } = this.coin.account;
     const untold = this.#untold(amounts);
     if (untold !== null) return err({ kind: "Transport", coin: this.ticker, message: `the ${platform} nodes have not told ${untold} yet` });
-    const ceiling = this.#price() * this.#ceilingFactor;
+    const ceiling = priceOf(this.coin.market()) * this.#ceilingFactor;
     const perTx = dataBound(chain).wei * this.#ceilingFactor;
     const data = perTx * txs;
     const held = funds.hold({ asset: this.coin.contract, amounts, gas: gas * ceiling + data, orLessGas }, ttlMs);
@@ -411,22 +291,19 @@ export class EvmTradeFunds {
   }
 
   #step(use: GasUse): Steps {
-    return { gas: this.gasOf(use), txs: ONE_TX };
+    return { gas: this.gas.gasOf(use), txs: ONE_TX };
   }
   #approvals(): Steps {
-    return { gas: MOST_APPROVALS * (APPROVAL_GAS + this.besideGas), txs: MOST_APPROVALS };
+    return { gas: MOST_APPROVALS * (APPROVAL_GAS + this.gas.besideGas), txs: MOST_APPROVALS };
   }
   #paymentSteps(): Steps {
     const payment = this.#step("payment");
     return this.coin.contract === null ? payment : sumOf([payment, this.#approvals()]);
   }
-  #price(): bigint {
-    return priceOf(marketBid(gasPricesOf(this.coin.account), this.coin.bidRule()));
-  }
   #fee({ gas, txs }: Steps, stage: FeeStage): Rational {
     const { chain, platformDecimals } = this.coin.account;
     const at = (wei: bigint): bigint =>
       stage === "order" ? wei * this.#ceilingFactor : stage === "preimage" ? withMargin(wei, STAGE_MARGINS.preimage) : wei;
-    return fromUnits(gas * at(this.#price()) + txs * at(dataBound(chain).wei), platformDecimals);
+    return fromUnits(gas * at(priceOf(this.coin.market())) + txs * at(dataBound(chain).wei), platformDecimals);
   }
 }
