@@ -1331,7 +1331,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "no block of Ravencoin or Firo is read, whose headers have a nonce of eight bytes",
-    "src/adapters/utxoRpc/parseBlock.ts",
+    "src/core/proof/blockHeader.ts",
     'if (layout === "progpow") r.slice(8 + 32);',
     "",
     "src/adapters/utxoRpc/parseBlock.test.ts",

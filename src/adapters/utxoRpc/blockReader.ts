@@ -1,8 +1,9 @@
+import type { HeaderLayout } from "../../core/proof/headerRules.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import type { Answer, DaemonCalls } from "./daemonCalls.ts";
 import type { ChainFault } from "./fault.ts";
-import { type HeaderLayout, type ParsedBlock, parseBlock } from "./parseBlock.ts";
+import { type ParsedBlock, parseBlock } from "./parseBlock.ts";
 import { FETCHED_AT_ONCE, type PrunedBlocks } from "./prunedBlocks.ts";
 
 /** Blocks read per step, and raw bytes aimed at per step: what is in memory at once, and in one write. */

@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { scriptNumber } from "../../../test/contract/spendable.ts";
 import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
+import type { HeaderLayout } from "../../core/proof/headerRules.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import { parseRawBlock } from "./answers.ts";
-import { type HeaderLayout, parseBlock } from "./parseBlock.ts";
+import { parseBlock } from "./parseBlock.ts";
 
 const sha256d = (b: Uint8Array): Buffer => createHash("sha256").update(createHash("sha256").update(b).digest()).digest();
 const inner = (id: string): Buffer => Buffer.from(id, "hex").reverse();

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
-import { reversed, toHex } from "../../core/util/bytes.ts";
+import { readHeaderFields } from "../../core/proof/blockHeader.ts";
+import type { HeaderLayout } from "../../core/proof/headerRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { ByteReader } from "../../core/utxo/byteReader.ts";
 import { parseTxAt, type TxFormat } from "../../core/utxo/txCodec.ts";
@@ -17,17 +18,7 @@ export type ParsedBlock = { readonly prevHash: string; readonly timeSec: number;
 
 export type BadBlock = { readonly kind: "BadBlock"; readonly detail: string };
 
-/**
- * What stands before the transactions. All begin with version 4, previous hash 32, Merkle root 32.
- * - `plain`: then time, bits, nonce (Bitcoin).
- * - `accumulator`: plain and one more hash of 32 (PIVX).
- * - `equihash`: then a hash of 32, time, bits, nonce 32 and a solution with its length (Zcash, Komodo).
- * - `auxpow`: plain and, with version bit 8, the proof of a parent chain (Namecoin, Dogecoin).
- * - `progpow`: plain with the height for a nonce, then a nonce of 8 and one more hash of 32 (Ravencoin, Firo).
- */
-export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow" | "progpow";
 const LAYOUTS: readonly HeaderLayout[] = ["plain", "equihash", "auxpow", "progpow", "accumulator"];
-const AUXPOW_BIT = 0x100;
 
 const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
 const sha256d = (data: Uint8Array): Buffer => sha256(sha256(data));
@@ -52,29 +43,15 @@ function skipBranch(r: ByteReader): void {
   r.u32();
 }
 
-/** Reads the rest of the header behind the Merkle root; gives its time. */
-function readHeaderTail(r: ByteReader, bytes: Uint8Array, version: number, layout: HeaderLayout): number {
-  if (layout === "equihash") r.slice(32);
-  const timeSec = r.u32();
-  r.u32();
-  if (layout === "equihash") {
-    r.slice(32);
-    r.varBytes();
-    return timeSec;
-  }
-  r.u32();
-  if (layout === "progpow") r.slice(8 + 32);
-  if (layout === "accumulator") r.slice(32);
-  if (layout === "auxpow" && (version & AUXPOW_BIT) !== 0) {
-    const parentCoinbase = parseTxAt(bytes, r.offset, { kind: "bitcoin" });
-    if (!parentCoinbase.ok) r.fail(parentCoinbase.error.detail);
-    else r.offset = parentCoinbase.value.end;
-    r.slice(32);
-    skipBranch(r);
-    skipBranch(r);
-    r.slice(80);
-  }
-  return timeSec;
+/** Reads past the proof of a parent chain (Namecoin, `CAuxPow`). */
+function skipParentProof(r: ByteReader, bytes: Uint8Array): void {
+  const coinbase = parseTxAt(bytes, r.offset, { kind: "bitcoin" });
+  if (!coinbase.ok) r.fail(coinbase.error.detail);
+  else r.offset = coinbase.value.end;
+  r.slice(32);
+  skipBranch(r);
+  skipBranch(r);
+  r.slice(80);
 }
 
 function readTxs(r: ByteReader, bytes: Uint8Array, format: TxFormat): RawTx[] {
@@ -96,10 +73,8 @@ function readTxs(r: ByteReader, bytes: Uint8Array, format: TxFormat): RawTx[] {
 
 function parseAs(bytes: Uint8Array, format: TxFormat, layout: HeaderLayout): Result<ParsedBlock, BadBlock> {
   const r = new ByteReader(bytes);
-  const version = r.u32();
-  const prevHash = toHex(reversed(r.slice(32)));
-  const root = toHex(reversed(r.slice(32)));
-  const timeSec = readHeaderTail(r, bytes, version, layout);
+  const { prevHash, merkleRoot: root, timeSec, isMergeMined } = readHeaderFields(r, layout);
+  if (isMergeMined) skipParentProof(r, bytes);
   const txs = r.problem === null ? readTxs(r, bytes, format) : [];
   if (r.problem !== null) return err({ kind: "BadBlock", detail: r.problem });
   if (txs.length === 0) return err({ kind: "BadBlock", detail: "no transactions" });

@@ -38,25 +38,37 @@ export const withoutProof = (header: BlockHeader): BlockHeader => (header.parent
 
 const bad = (detail: string): Result<never, HeaderFault> => err({ kind: "BadHeader", detail });
 
-function readHeader(r: ByteReader, bytes: Uint8Array, layout: HeaderLayout): BlockHeader {
-  const start = r.offset;
+/** What the bytes of a header say, but for the proof of a parent chain, which follows where there is one. */
+type HeaderFields = Pick<BlockHeader, "prevHash" | "merkleRoot" | "timeSec" | "bits"> & {
+  readonly solutionBytes: number;
+  readonly isMergeMined: boolean;
+};
+
+/** Reads a header up to the proof of its parent, and leaves a problem in the reader. */
+export function readHeaderFields(r: ByteReader, layout: HeaderLayout): HeaderFields {
   const version = r.u32();
   const prevHash = toHex(reversed(r.slice(32)));
   const merkleRoot = toHex(reversed(r.slice(32)));
   if (layout === "equihash") r.slice(32);
   const timeSec = r.u32();
   const bits = r.u32();
-  if (layout === "equihash") {
-    r.slice(32);
-    if (r.varBytes().length > MAX_SOLUTION_BYTES) r.fail("solution too long");
-  } else r.u32();
+  // The nonce.
+  r.slice(layout === "equihash" ? 32 : 4);
+  const solutionBytes = layout === "equihash" ? r.varBytes().length : 0;
   if (layout === "progpow") r.slice(8 + 32);
   if (layout === "accumulator") r.slice(32);
+  const isMergeMined = layout === "auxpow" && r.problem === null && (version & AUXPOW_BIT) !== 0;
+  return { prevHash, merkleRoot, timeSec, bits, solutionBytes, isMergeMined };
+}
+
+function readHeader(r: ByteReader, bytes: Uint8Array, layout: HeaderLayout): BlockHeader {
+  const start = r.offset;
+  const { solutionBytes, isMergeMined, ...fields } = readHeaderFields(r, layout);
+  if (solutionBytes > MAX_SOLUTION_BYTES) r.fail("solution too long");
   // A copy: a view would keep the whole answer in memory for as long as one header is kept.
   const raw = bytes.slice(start, r.offset);
-  const isMergeMined = layout === "auxpow" && r.problem === null && (version & AUXPOW_BIT) !== 0;
   const parentProof = isMergeMined ? readParentProof(r, bytes) : null;
-  return { raw, hash: toHex(reversed(hash256(raw))), prevHash, merkleRoot, timeSec, bits, parentProof };
+  return { raw, hash: toHex(reversed(hash256(raw))), ...fields, parentProof };
 }
 
 function readAll(bytes: Uint8Array, layout: HeaderLayout): Result<readonly BlockHeader[], HeaderFault> {
