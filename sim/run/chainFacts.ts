@@ -1,4 +1,5 @@
 import { outPointKey, txToChainTx } from "../../src/chain/chainTx.ts";
+import { hasAged } from "../../src/chain/consensus/txRules.ts";
 import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
 import { parseSwapCall } from "../../src/core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
@@ -29,6 +30,8 @@ export type ChainFacts = {
   blockOf(txid: string): { readonly height: number; readonly timeSec: number } | null;
   /** Whether a block or the mempool has a transaction. */
   has(txid: string): boolean;
+  /** Whether a transaction is in no block, and too old for any. */
+  isTooOld(raw: string): boolean;
 };
 
 export function utxoFacts({ ticker, chain }: SimChain): ChainFacts {
@@ -57,6 +60,10 @@ export function utxoFacts({ ticker, chain }: SimChain): ChainFacts {
       return entry ? { height: entry.height, timeSec: entry.block.header.time } : null;
     },
     has: (txid) => state.blockOfTx(txid) !== undefined || chain.mempool.graph.get(txid) !== undefined,
+    isTooOld(raw) {
+      const tx = txOf(raw);
+      return tx.ok && hasAged(tx.value, params, state.tip.medianTime) && state.blockOfTx(txToChainTx(tx.value).txid) === undefined;
+    },
   };
 }
 
@@ -108,5 +115,6 @@ export function accountFacts(chain: SimEvmChain): ChainFacts {
       return block ? { height: block.height, timeSec: block.timeSec } : null;
     },
     has: (txid) => chain.find(txid) !== undefined,
+    isTooOld: () => false,
   };
 }

@@ -73,7 +73,7 @@ export class Watch {
   readonly strangers = new Set<string>();
   readonly #world: SimWorld;
   /** Outputs spent by transactions that left a node, by the swap. */
-  readonly #spentBy = new Map<string, { readonly owner: SwapRecord | string; readonly txid: string }>();
+  readonly #spentBy = new Map<string, { readonly owner: SwapRecord | string; readonly txid: string; readonly raw: string }>();
   /** Transactions of account chains that belong to no swap, such as approvals: the node whose disk has them, by their bytes in hex. */
   readonly #accountTxs = new Map<string, string>();
   /** Those of them that some node may have taken, by their bytes in hex. */
@@ -408,13 +408,14 @@ export class Watch {
       const isInside = [owner, ...(rule === "one nonce" && other ? [other.owner] : [])].every((whose) =>
         typeof whose === "string" ? !this.#restored.has(whose) : whose.outside.size === 0,
       );
-      if (other && other.owner !== owner && isInside && isTold && !(rule === "one output" && this.#isLost(other.txid, facts)))
+      const isFree = other && rule === "one output" && (this.#isLost(other.txid, facts) || facts.isTooOld(other.raw));
+      if (other && other.owner !== owner && isInside && isTold && !isFree)
         this.violate(
           rule,
           `${slot} ${txid} spends ${point}, which ${other.txid} of ${whoIs(other.owner)} spends, too`,
           uuidOf(owner) ?? uuidOf(other.owner),
         );
-      this.#spentBy.set(point, { owner, txid });
+      this.#spentBy.set(point, { owner, txid, raw });
     }
     return true;
   }
