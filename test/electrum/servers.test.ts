@@ -469,6 +469,24 @@ test("a block counts as notarized when most servers say so, and never on a chain
   expect(plain.isNotarized(121)).toBe(false);
 });
 
+test("what servers say is notarized on a chain they went over to meanwhile is not so of the block that is followed", async () => {
+  let isOther = true;
+  const other = (line: string): string => (isOther ? line.replace(/"blockhash":"[0-9a-f]{64}"/, `"blockhash":"${"ab".repeat(32)}"`) : line);
+  const w = await begin(3, KMD_COIN, other);
+  const chain = await open(w);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.pay(scriptNumber(1), PAID);
+  w.mine(3);
+  w.chain.notarize(w.chain.state.at(122) ?? expect.fail("no block"));
+  await refreshed(w, chain);
+  await w.pass(60_000);
+  expect(chain.isNotarized(121)).toBe(false);
+  isOther = false;
+  await w.pass(60_000);
+  await refreshed(w, chain);
+  expect(chain.isNotarized(121)).toBe(true);
+});
+
 /** A chain with a payment at 121 that is notarized by block 122, as its servers show it. */
 async function notarizedOnce(): Promise<ElectrumWorld> {
   const w = await begin(3, KMD_COIN);

@@ -556,6 +556,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/chainIndex/medianTime.test.ts",
   ),
   bug(
+    "what a daemon says is notarized on a chain it went over to meanwhile counts for the one that is followed",
+    "src/adapters/utxoRpc/feeRates.ts",
+    "answer.ok && !isOnAnother(answer.value, hashAt)",
+    "answer.ok",
+    CHAIN_TEST,
+  ),
+  bug(
     "a daemon on another chain is believed",
     "src/adapters/utxoRpc/blockSync.ts",
     "if (hash.value !== this.#genesis) return err",

@@ -1646,8 +1646,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "confirmations that no notary counts are notarizations",
     `${AT}/notarizations.ts`,
-    'a.value.counted > 1 && capping.has(having[i]?.name ?? "")',
-    "a.value.counted > 1 && i >= 0 && capping.size >= 0",
+    'isSaid(a.value) && capping.has(having[i]?.name ?? "")',
+    "isSaid(a.value) && i >= 0 && capping.size >= 0",
     SERVERS_TEST,
   ),
   bug(
@@ -2341,6 +2341,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "s.tip !== null && s.tip.height >= height",
     "s.tip !== null && height > 0",
     POLITE_TEST,
+  ),
+  bug(
+    "what is notarized on another chain of the servers counts for the block that is followed",
+    `${AT}/notarizations.ts`,
+    " && (depth.block === null || depth.block === ours)",
+    "",
+    "test/electrum/servers.test.ts",
   ),
   bug(
     "what Electrum servers tell wakes nobody: it is seen at the next look",

@@ -211,6 +211,33 @@ test("the maker signs no claim of a payment that a reorg takes in the moment it 
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("a block that a reorg undoes while it is stored that it has the claim ends nothing, however high the new chain is", async () => {
+  world = await SwapWorld.open({ blockSec: null });
+  const uuid = await world.start({ confs: 2 });
+  const mineUntil = async (isThere: () => Promise<boolean>): Promise<void> => {
+    for (let i = 0; i < 20; i++) {
+      await world.advance(20);
+      if (await isThere()) return;
+      for (const ticker of world.tickers) world.mine(ticker);
+    }
+  };
+  await mineUntil(async () => (await own(world.maker, uuid, "takerPaymentSpend"))?.attempted === true);
+  let isTaken = false;
+  world.maker.storeMs = (e) => {
+    if (isTaken || e.type !== "tx_seen" || e.slot !== "takerPaymentSpend" || e.block === null) return 0;
+    isTaken = world.chain("BBB").reorg({ depth: 1 }).ok;
+    return 20_000;
+  };
+  world.mine("BBB");
+  await world.until("the reorg", () => isTaken);
+  await world.advance(40);
+  const { facts, finished } = await world.maker.state(uuid);
+  const confirmed = (await world.maker.events(uuid)).filter(({ event: e }) => e.type === "tx_confirmed" && e.slot === "takerPaymentSpend");
+  expect([facts.takerPaymentSpend?.block, finished, confirmed]).toEqual([null, null, []]);
+  await mineUntil(async () => (await world.maker.state(uuid)).finished !== null);
+  expect((await world.maker.state(uuid)).finished).toBe("success");
+});
+
 test("where no dex fee is due none is paid, none is waited for, and the swap goes the same way", async () => {
   world = await SwapWorld.open();
   for (const side of [world.maker, world.taker]) side.dexFee = { feeUnits: 0n, burnUnits: 0n, feePubkey: null };

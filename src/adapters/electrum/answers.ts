@@ -166,7 +166,8 @@ export const parseHistogram: AnswerParser<readonly (readonly [number, number])[]
   return ok(steps);
 };
 
-export type Depth = { readonly counted: number; readonly blocks: number };
+/** `block`: hash of the block it is in by this server; null: it names none. */
+export type Depth = { readonly counted: number; readonly blocks: number; readonly block: string | null };
 
 /**
  * `blockchain.transaction.get` with details, of a KMD-family daemon: the confirmations it counts, which stay at one until the block
@@ -174,9 +175,9 @@ export type Depth = { readonly counted: number; readonly blocks: number };
  */
 export const parseDepth: AnswerParser<Depth | null> = (value) => {
   if (!isFields(value)) return bad("not an object");
-  const { confirmations, rawconfirmations } = value;
+  const { confirmations, rawconfirmations, blockhash } = value;
   if (rawconfirmations === undefined) return ok(null);
   return isHeight(confirmations) && isHeight(rawconfirmations)
-    ? ok({ counted: confirmations, blocks: rawconfirmations })
+    ? ok({ counted: confirmations, blocks: rawconfirmations, block: typeof blockhash === "string" ? blockhash : null })
     : bad("no confirmations");
 };

@@ -1,5 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { parseDepth, parsePlacedId } from "./answers.ts";
+import { type Depth, parseDepth, parsePlacedId } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 
@@ -93,7 +93,8 @@ export class Notarizations {
 
   /** Whether most servers say that a transaction's block is notarized. Null: more show no such thing of any block than do. */
   async #ask(txid: string, height: number, servers: readonly RemoteServer[], capping: ReadonlySet<string>): Promise<boolean | null> {
-    // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized.
+    // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized; so does who is on another chain by now.
+    const ours = this.#index.txEntry(txid)?.block?.hash;
     const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
     const answers = await Promise.all(having.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
     if (answers.every((a) => !a.ok)) return false;
@@ -101,7 +102,8 @@ export class Notarizations {
     // One that makes it up would have all others asked every few seconds, also on chains without notaries.
     this.#isShown = shown > 0 && shown >= answers.filter((a) => a.ok && a.value === null).length;
     if (!this.#isShown) return null;
-    const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping.has(having[i]?.name ?? ""));
+    const isSaid = (depth: Depth): boolean => depth.counted > 1 && (depth.block === null || depth.block === ours);
+    const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && isSaid(a.value) && capping.has(having[i]?.name ?? ""));
     return sayNotarized.length >= majorityOf(servers.length);
   }
 

@@ -22,6 +22,11 @@ test("heights and times outside their range are refused", () => {
   ])
     expect(parseHeader({ ...good, ...bad }).ok).toBe(false);
   expect(parseNotarized({ notarized: "7" }).ok).toBe(false);
+  const notarized = (hash: unknown): unknown => parseNotarized({ notarized: 7, notarizedhash: hash });
+  const hash = "ab".repeat(32);
+  expect([notarized(hash), notarized("00".repeat(32)), notarized(undefined)]).toEqual(
+    [hash, null, null].map((known) => ({ ok: true, value: { height: 7, hash: known } })),
+  );
 });
 
 test("lists and blobs beyond their limits are refused", () => {

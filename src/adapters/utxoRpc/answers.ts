@@ -94,12 +94,19 @@ export function parseFeeField(field: string, decimals: number): AnswerParser<big
   };
 }
 
-/** `getinfo` of the KMD family: the last notarized height; null on other chains. */
-export const parseNotarized: AnswerParser<number | null> = (value) => {
+/** The last notarized block. `hash`: null where the daemon names none. */
+export type Notarized = { readonly height: number; readonly hash: string | null };
+
+const NO_HASH = "0".repeat(64);
+
+/** `getinfo` of the KMD family; null on other chains. */
+export const parseNotarized: AnswerParser<Notarized | null> = (value) => {
   const f = fieldsOf(value);
   if (f === null) return bad("not an object");
   if (f.notarized === undefined) return ok(null);
-  return isHeight(f.notarized) ? ok(f.notarized) : bad("no notarized height");
+  if (!isHeight(f.notarized)) return bad("no notarized height");
+  const hash = isHash(f.notarizedhash) && f.notarizedhash !== NO_HASH ? f.notarizedhash : null;
+  return ok({ height: f.notarized, hash });
 };
 
 export type Unspent = {

@@ -1,5 +1,5 @@
 import { ok } from "../../core/util/result.ts";
-import { type AnswerParser, parseFeeField, parseFeeRate, parseNotarized } from "./answers.ts";
+import { type AnswerParser, type Notarized, parseFeeField, parseFeeRate, parseNotarized } from "./answers.ts";
 import { type Answer, type DaemonCalls, RPC_METHOD_NOT_FOUND } from "./daemonCalls.ts";
 
 /** How long a relay floor stays good. */
@@ -13,6 +13,12 @@ const NOT_NOTARIZED_MAX_AGE_MS = 600_000;
 const NEVER = -1;
 
 const isOlder = (sinceMs: number | null, nowMs: number, ageMs: number): boolean => sinceMs === null || Math.abs(nowMs - sinceMs) >= ageMs;
+
+/** The daemon has left the chain that is followed since it was looked at last: what is notarized there is not so here, whatever its height. */
+function isOnAnother(notarized: Notarized | null, hashAt: (height: number) => string | undefined): boolean {
+  const ours = notarized === null ? undefined : hashAt(notarized.height);
+  return ours !== undefined && notarized !== null && notarized.hash !== null && notarized.hash !== ours;
+}
 
 /** What a daemon says of fees and notarization: asked rarely, kept in between. */
 export class FeeRates {
@@ -49,10 +55,13 @@ export class FeeRates {
     return plain.ok ? plain.value : null;
   }
 
-  /** @returns whether a read answer changed */
-  async refresh(tipHash: string, nowMs: number): Promise<Answer<boolean>> {
+  /**
+   * @param hashAt of the chain as it is followed; undefined where that is not known any more
+   * @returns whether a read answer changed
+   */
+  async refresh(tipHash: string, nowMs: number, hashAt: (height: number) => string | undefined): Promise<Answer<boolean>> {
     const before = `${this.#relayFee} ${this.#notarized}`;
-    const notarized = await this.#refreshNotarized(tipHash, nowMs);
+    const notarized = await this.#refreshNotarized(tipHash, nowMs, hashAt);
     if (!notarized.ok) return notarized;
     if (isOlder(this.#relayFeeAtMs, nowMs, RELAY_FEE_MAX_AGE_MS)) {
       const fee = await this.#relayFloor();
@@ -63,7 +72,7 @@ export class FeeRates {
     return ok(before !== `${this.#relayFee} ${this.#notarized}`);
   }
 
-  async #refreshNotarized(tipHash: string, nowMs: number): Promise<Answer<undefined>> {
+  async #refreshNotarized(tipHash: string, nowMs: number, hashAt: (height: number) => string | undefined): Promise<Answer<undefined>> {
     const maxAgeMs = this.#notarizes ? NOTARIZED_MAX_AGE_MS : NOT_NOTARIZED_MAX_AGE_MS;
     const moved = this.#notarizes && this.#notarizedAtTip !== tipHash;
     if (!moved && !isOlder(this.#notarizedAtMs, nowMs, maxAgeMs)) return ok(undefined);
@@ -71,7 +80,7 @@ export class FeeRates {
     if (!answer.ok && !(answer.error.kind === "rpc" && answer.error.code === RPC_METHOD_NOT_FOUND))
       return answer.error.kind === "rpc" || answer.error.kind === "bad_answer" ? ok(undefined) : answer;
     this.#notarizes = answer.ok && answer.value !== null;
-    if (answer.ok) this.#notarized = answer.value ?? NEVER;
+    if (answer.ok && !isOnAnother(answer.value, hashAt)) this.#notarized = answer.value?.height ?? NEVER;
     this.#notarizedAtTip = tipHash;
     this.#notarizedAtMs = nowMs;
     return ok(undefined);

@@ -233,7 +233,7 @@ export class SyncLoop {
     await this.#told.end(this.#pending());
     const pool = await this.#mempool.round();
     if (!pool.ok) return pool;
-    const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs());
+    const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs(), (height) => index.headerAt(height)?.hash);
     if (!rates.ok) return rates;
     if (rates.value) this.#news.mark();
     await this.#firstReward();

@@ -669,6 +669,25 @@ test("notarization is what the daemon reports, and false where it reports none",
   await other.close();
 });
 
+test("what is notarized on the chain a daemon went over to since it was looked at is not so of the one that is followed", async () => {
+  const h = startScriptedChain();
+  h.daemon.notarized = 20;
+  const chain = await open(h);
+  await chain.refresh();
+  const height = h.daemon.blocks.length - 1;
+  h.daemon.override.set("getinfo", () => {
+    if (h.daemon.blocks.length === height + 1) h.daemon.reorg(1, 2);
+    return { notarized: height, notarizedhash: h.daemon.blocks[height]?.hash };
+  });
+  const tip = (): string | undefined => chain.status().tip?.hash;
+  // The look in which it said so was of the chain before.
+  const said: [boolean, boolean][] = [];
+  chain.onChange(() => void said.push([tip() === h.daemon.blocks.at(-1)?.hash, chain.isNotarized(height)]));
+  await h.clock.advance(30_000);
+  expect([chain.isNotarized(height), said.some(([isFollowed, isNotarized]) => isNotarized && !isFollowed)]).toEqual([true, false]);
+  await chain.close();
+});
+
 test("fees are base units per 1000 bytes, rounded up, and null without an estimate", async () => {
   const h = startScriptedChain();
   const chain = await open(h);

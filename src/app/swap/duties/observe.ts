@@ -334,6 +334,8 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null, isC
     return;
   }
   const coin = task.coin(chainOf(task.state.terms.role, slot));
+  // The chain may have moved while this was stored: how high it is says nothing then of a block that it undid.
+  if (coin.chain.tx(txid)?.block?.hash !== block?.hash) return;
   if (notDeep(coin.chain, block, depthOf(task.state, slot)) !== null) return;
   // A made-up block must not end the sending of the own payment or of a child either, nor keep what cancels it at home.
   const ends = slot === ownPayment(task.state.terms.role) || isChildSlot(slot) || decidingSlots(task).includes(slot);
