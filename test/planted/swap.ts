@@ -52,6 +52,7 @@ const VISITS = "src/app/swap/duties/paymentLeaves.ts";
 const VISITS_TEST = "src/app/swap/duties/paymentLeaves.test.ts";
 const REORGS = "test/swap/reorgs.test.ts";
 const REPLAYS = "test/swap/replays.test.ts";
+const FEE_VERSIONS = "test/swap/feeVersions.test.ts";
 const FAILED_FEES = "test/swap/failedFees.test.ts";
 const WAITING = "src/app/orders/waitingRequests.test.ts";
 const FUNDS = "test/swap/funds.test.ts";
@@ -573,8 +574,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund that stays home because the claim is in a block goes along with its child",
     PUBLISH,
-    '(slot === ownRefund(role) || slot === "refundChild")',
-    "slot === ownRefund(role)",
+    'slot === ownRefund(role) || slot === "refundChild";',
+    "slot === ownRefund(role);",
     "src/app/swap/duties/publish.test.ts",
   ),
   bug(
@@ -2050,7 +2051,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a fee is let go of without being offered again",
     SETTLED,
-    "(task.feeRefusedAt ?? 0) > task.times().makerLock",
+    "(task.refusedAt.get(slot) ?? 0) > task.times().makerLock",
     "task.nowSec() > task.times().makerLock",
     FAILED_FEES,
   ),
@@ -2076,13 +2077,69 @@ export const SWAP: readonly PlantedBug[] = [
     FAILED_FEES,
   ),
   bug("a fee is taken for one that never left", RUNNER, ".filter((tx) => tx && !tx.attempted)", "", OUTBOX),
-  bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isFeeOver(task)", "", OUTBOX),
+  bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isRestOver(task)", "", OUTBOX),
   bug(
     "the fee of a failed swap is not sent again",
     DUTIES,
     "if (isOverForGood(s)) return feeDuties(s);",
     "if (isOverForGood(s)) return [];",
     FAILED_FEES,
+  ),
+  bug(
+    "a child that left is not sent again once a block has its parent without it",
+    DUTIES,
+    "isWanted || isLeftOver",
+    "isWanted",
+    FEE_VERSIONS,
+  ),
+  bug(
+    "a child that nobody knows is forgotten with its swap, and what it spends is free",
+    SETTLED,
+    " && CHILD_SLOTS.every((child) => isChildOver(task, child))",
+    "",
+    FEE_VERSIONS,
+  ),
+  bug(
+    "a child whose own parent, another child, is confirmed is not sent again",
+    DUTIES,
+    " || (isChildSlot(slot) && fact.txid !== tx.txid)",
+    "",
+    FEE_VERSIONS,
+  ),
+  bug(
+    "children that hang on each other count as sent when one of them is in a block",
+    SENDING,
+    "isChained(task, slot) ? versions.slice(-1) : ",
+    "",
+    FEE_VERSIONS,
+  ),
+  bug(
+    "a child is made dearer though a block has its parent",
+    "src/app/swap/duties/childVersions.ts",
+    "if (task.state.facts[parentSlot]?.confirmed) return null;",
+    "",
+    FEE_VERSIONS,
+  ),
+  bug(
+    "a child that backends refuse past the later lock holds up its swap for ever",
+    SENDING,
+    '(slot === "fee" || isChildSlot(slot))) task',
+    '(slot === "fee")) task',
+    FEE_VERSIONS,
+  ),
+  bug(
+    "a child of a refund in a block stays home because a block has the claim, too",
+    PUBLISH,
+    "isRefund && !task.state.facts[ownRefund(role)]?.confirmed &&",
+    "isRefund &&",
+    "src/app/swap/duties/publish.test.ts",
+  ),
+  bug(
+    "a block that a reorg undid while it was stored counts by how high the new chain is",
+    OBSERVE,
+    "if (coin.chain.tx(txid)?.block?.hash !== block?.hash) return;",
+    "",
+    "test/swap/interruptions.test.ts",
   ),
   bug("the fee of a cancelled swap is not sent again", DUTIES, ", ...(hasSteps ? [] : feeDuties(s))];", "];", FAILED_FEES),
   bug(

@@ -1,9 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { decimal } from "../../src/core/money/rational.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { versionsOf } from "../../src/core/swap/swapState.ts";
+import { deadlinesOf } from "../../src/core/swap/timelocks.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
-import { err } from "../../src/core/util/result.ts";
+import { err, type Result } from "../../src/core/util/result.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import type { DaemonError } from "../../src/ports/daemonRpc.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
@@ -145,6 +146,73 @@ test("what a child would spend is free once its parent is in a block without it,
   expect(free()).toContain(claim);
   expect(await left(world.maker, uuid, "claimChild")).toBe(false);
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+describe("a child that left, and that its daemon forgot while a block has its parent without it", () => {
+  const REFUSED: Result<never, DaemonError> = err({ kind: "rpc", code: -26, message: "no" });
+  let uuid: string;
+  let claim: string;
+  const free = (): readonly string[] =>
+    world.maker
+      .coin("BBB")
+      .ledger.spendable()
+      .map(({ txid }) => txid);
+  const isSettled = async (): Promise<boolean> => (await world.maker.store.unsettled()).length === 0;
+  const blockOf = (txid: string | undefined) => world.maker.coin("BBB").chain.tx(txid ?? "")?.block ?? null;
+
+  beforeEach(async () => {
+    world = await SwapWorld.withPolicy("child");
+    uuid = await world.start();
+  });
+
+  /** The claim is in a block; of its children none is known any more, and this many there are. */
+  async function forget(children: number): Promise<void> {
+    const { held, mempool } = world.chain("BBB");
+    await world.withheld(world.maker, uuid, "takerPaymentSpend");
+    await world.until("children leave", async () => (await versions(world.maker, uuid, "claimChild")).length >= children, 2_000);
+    await world.until("the first is known", async () => known("BBB").includes((await family())[0] ?? ""), 60);
+    claim = (await own(world.maker, uuid, "takerPaymentSpend"))?.txid ?? "";
+    world.maker.rpcOf("BBB").instead.set("sendrawtransaction", REFUSED);
+    mempool.graph.removeWithDescendants((await family())[0] ?? "");
+    held.clear();
+    world.mine("BBB");
+    await world.until("the claim is deep", async () => (await world.maker.state(uuid)).facts.takerPaymentSpend?.confirmed === true, 120);
+  }
+  const family = async (): Promise<readonly string[]> => (await versions(world.maker, uuid, "claimChild")).map(({ txid }) => txid);
+
+  test("is sent again until a block has it, and nothing else spends before what it spends", async () => {
+    await forget(1);
+    await world.settled(world.taker, 1_000);
+    expect([await isSettled(), free().includes(claim)]).toEqual([false, false]);
+    world.chain("BBB").policy.blockFeePerKb = 1_000_000n;
+    world.maker.rpcOf("BBB").instead.clear();
+    await world.until("it is known", async () => known("BBB").includes((await family())[0] ?? ""), 120);
+    await world.advance(300);
+    // It has nothing to pay for any more, and waits like any other.
+    expect([blockOf((await family())[0]), (await family()).length]).toEqual([null, 1]);
+    world.chain("BBB").policy.blockFeePerKb = 0n;
+    await world.settled(world.maker, 1_000);
+    expect([blockOf((await family())[0]) !== null, (await family()).length]).toEqual([true, 1]);
+  });
+
+  test("and that hangs on another of them is sent again, too, when a block has that one", async () => {
+    await forget(2);
+    world.maker.rpcOf("BBB").instead.clear();
+    const [first, second] = await versions(world.maker, uuid, "claimChild");
+    world.chain("BBB").held.add(second?.txid ?? "");
+    await world.until("the first is in a block", () => blockOf(first?.txid) !== null, 300);
+    world.chain("BBB").mempool.graph.removeWithDescendants(second?.txid ?? "");
+    world.chain("BBB").held.clear();
+    await world.settled(world.maker, 1_000);
+    expect([blockOf(second?.txid) !== null, (await family()).length]).toEqual([true, 2]);
+  });
+
+  test("is let go of where backends refuse it past the later lock: what it would spend is free", async () => {
+    await forget(1);
+    await world.settled(world.maker, 60_000);
+    const { makerLock } = deadlinesOf(await world.maker.state(uuid));
+    expect([free().includes(claim), world.clock.nowMs() / 1_000 > makerLock]).toEqual([true, true]);
+  });
 });
 
 test("a late payment whose cancellation cannot be built is not sent any more, and is cancelled as soon as it can be", async () => {

@@ -1,10 +1,22 @@
-import { type Outcome, ownPayment, ownRefund, type Role, type Slot, theirClaim } from "../../core/swap/events.ts";
-import { isOverForGood, type OwnTx, outcomeOf, versionsOf } from "../../core/swap/swapState.ts";
+import {
+  CHILD_SLOTS,
+  type ChildSlot,
+  type Outcome,
+  ownPayment,
+  ownRefund,
+  parentOf,
+  type Role,
+  type Slot,
+  theirClaim,
+} from "../../core/swap/events.ts";
+import { isOverForGood, type OwnTx, outcomeOf, type TxVersion, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
+import { bytesOf } from "./bytesOf.ts";
 import { chainOf } from "./contracts.ts";
-import { feeLostTo } from "./duties/fee.ts";
 import { isEndDenied } from "./duties/guardedContracts.ts";
 import { decidingSlots } from "./duties/observe.ts";
+import { builtOnThese } from "./duties/paymentForms.ts";
+import { lostTo } from "./lostTo.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { SwapTask } from "./swapTask.ts";
 
@@ -15,11 +27,11 @@ const WATCH_SEC = 86_400;
 
 /**
  * Whether nothing about a finished swap can change any more: its deciding transaction and what it owes are deep, what became of its
- * fee is certain, and no swap that goes on has to learn from it what became of its own transactions.
+ * fee and of its children is certain, and no swap that goes on has to learn from it what became of its own transactions.
  */
 export function isSettled(task: SwapTask): boolean {
   const { finished, terms } = task.state;
-  if (finished === null || !isFeeOver(task)) return false;
+  if (finished === null || !isRestOver(task)) return false;
   // Facts of this very look may have taken the end back or turned it round, and the log does not say so yet.
   if (finished !== outcomeOf(task.state)) return false;
   // Who made up the block makes up others on top of it.
@@ -65,20 +77,31 @@ function standsDeep(task: SwapTask, { chain }: SwapCoin, txid: string): boolean 
   return task.nowSec() > Math.max(task.times().makerLock, minedAt) + WATCH_SEC;
 }
 
-/**
- * A fee that was sent once may confirm at any time: the other side has its bytes. It is over when it is deep; or when what keeps it
- * from confirming is; or when the backend has refused it past the later lock, and does not have it. Where it has a nonce, only what uses that one keeps it
- * from confirming: the account fills it then (`giveUp`).
- */
-function isFeeOver(task: SwapTask): boolean {
+/** What may confirm though the end needs it not: the other side has the bytes of a fee that was sent, and miners those of a child. */
+function isRestOver(task: SwapTask): boolean {
   const { fee } = task.state.own;
-  if (!fee?.attempted) return true;
-  const coin = task.coin("taker");
-  const known = coin.chain.tx(fee.txid);
-  if (known?.block) return standsDeep(task, coin, fee.txid);
-  const winner = feeLostTo(task);
+  return (!fee?.attempted || isOver(task, "fee", fee)) && CHILD_SLOTS.every((child) => isChildOver(task, child));
+}
+
+/** What a child spends is free only when it is over, and there is none where its parent is not. */
+function isChildOver(task: SwapTask, child: ChildSlot): boolean {
+  const { own, facts, terms } = task.state;
+  const [tx, parent] = [own[child], facts[parentOf(terms.role, child)]];
+  if (!tx?.attempted || !parent) return true;
+  return builtOnThese(task.coin(chainOf(terms.role, child)), versionsOf(tx), [parent]).every((version) => isOver(task, child, version));
+}
+
+/**
+ * It is over when it is deep; or when what keeps it from confirming is; or when the backend has refused it past the later lock, and does not
+ * have it. Where it has a nonce, only what uses that one keeps it from confirming: the account fills it then (`giveUp`).
+ */
+function isOver(task: SwapTask, slot: Slot, tx: TxVersion): boolean {
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  const known = coin.chain.tx(tx.txid);
+  if (known?.block) return standsDeep(task, coin, tx.txid);
+  const winner = known ? null : lostTo(coin, bytesOf(tx), task.deps.ownTx);
   if (winner !== null) return standsDeep(task, coin, winner);
-  return !known && coin.relayPolicy !== "nonce" && (task.feeRefusedAt ?? 0) > task.times().makerLock;
+  return !known && coin.relayPolicy !== "nonce" && (task.refusedAt.get(slot) ?? 0) > task.times().makerLock;
 }
 
 /**

@@ -98,8 +98,8 @@ export class SwapTask {
   readonly covered = new Set<"maker" | "taker">();
   /** Blocks that own transactions are in and others deny. */
   readonly doubted = new DoubtedBlocks(this);
-  /** When a backend last refused the dex fee in this run, unix seconds; null: never. */
-  feeRefusedAt: number | null = null;
+  /** When a backend last refused the dex fee, or a child, in this run, unix seconds. */
+  readonly refusedAt = new Map<Slot, number>();
   /** The claim that nobody was seen to have would not be paid, or not soon, when that was last asked in this run. */
   isClaimKept = false;
   /** The own payment, which left once, gives way to others of its account, and that was told so. */

@@ -1,4 +1,15 @@
-import { CHILD_SLOTS, ownClaim, ownPayment, ownRefund, parentOf, type Slot, theirClaim, theirPayment, theirRefund } from "./events.ts";
+import {
+  CHILD_SLOTS,
+  isChildSlot,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  parentOf,
+  type Slot,
+  theirClaim,
+  theirPayment,
+  theirRefund,
+} from "./events.ts";
 import { isOverForGood, isTakenUp, paymentMayExist, type SwapState, secretIsPublic } from "./swapState.ts";
 
 /** Something a state obliges the node to be doing. The runner keeps exactly these running. */
@@ -24,9 +35,10 @@ export type Duty =
   /** Have an own transaction that waits too long paid for by a child, where its coin's miners count children. */
   | { readonly do: "bump"; readonly slot: Slot };
 
-/** True while an own stored transaction still has to be kept before the network. */
+/** True while an own stored transaction still has to be kept before the network: a child may hang on the one that is confirmed. */
 function publishing(s: SwapState, slot: Slot): boolean {
-  return s.own[slot] !== undefined && !s.facts[slot]?.confirmed;
+  const [tx, fact] = [s.own[slot], s.facts[slot]];
+  return tx !== undefined && (!fact?.confirmed || (isChildSlot(slot) && fact.txid !== tx.txid));
 }
 
 /** The taker's fee is out, or none is due. */
@@ -119,14 +131,18 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   return out.filter((d) => !(d.do === "publish" && s.facts[d.slot]?.confirmed));
 }
 
-/** What is published and may be known gets a child when it needs one; a child is published for as long as its parent is. */
+/**
+ * What is published and may be known gets a child when it needs one; a child is published for as long as its parent is. One that left may be with others once
+ * a block has its parent without it, and what it spends is free only when that is certain: it is seen into a block, too.
+ */
 function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] {
   const out: Duty[] = [];
   for (const child of CHILD_SLOTS) {
     const slot = parentOf(s.terms.role, child);
     const isWanted = s.own[slot]?.attempted === true && published.some((d) => d.do === "publish" && d.slot === slot);
     if (isWanted && !s.own[child]) out.push({ do: "bump", slot });
-    if (isWanted && publishing(s, child)) out.push({ do: "publish", slot: child });
+    const isLeftOver = s.own[child]?.attempted === true && s.facts[slot]?.confirmed === true;
+    if ((isWanted || isLeftOver) && publishing(s, child)) out.push({ do: "publish", slot: child });
   }
   return out;
 }

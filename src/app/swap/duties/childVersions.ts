@@ -81,6 +81,8 @@ const isMined = (task: SwapTask, slot: Slot, { block }: Pick<SeenTx, "block">): 
 export function nextChild(task: SwapTask, slot: ChildSlot, tx: OwnTx, refused: boolean, form: string | null): OwnSignedTx | null {
   const parentSlot = parentOf(task.state.terms.role, slot);
   const coin = coinOf(task, slot);
+  // It has nothing to pay for any more.
+  if (task.state.facts[parentSlot]?.confirmed) return null;
   if (!isChained(task, slot)) {
     const parent = task.state.own[parentSlot];
     const known = coin.chain.tx(tx.txid);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { swapTerms, TERMS_KEY } from "../../../../test/fakes/swapTerms.ts";
+import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
 import type { Slot, SwapEvent } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
@@ -90,7 +91,11 @@ test("a fee whose nonce is used stays in a log that lacks that it left, while th
 
 const NEGOTIATED = { theirStartedAt: 1, theirLocktime: 0, makerCoinPub: TERMS_KEY, takerCoinPub: TERMS_KEY, secretHash: "22".repeat(20) };
 
-test("a child of a refund that stays home because a block has the own claim is not sent either: the refund would go along", async () => {
+/**
+ * A child of a refund that left, while a block has the own claim, too. @returns what became of it: "waits", or "is sent"
+ * @param more of the swap
+ */
+async function refundChild(...more: readonly SwapEvent[]): Promise<unknown> {
   const sent = (slot: Slot, txid: string): readonly SwapEvent[] => [
     { type: "tx_signed", slot, txid, raw: txid, notAfter: null },
     { type: "tx_attempted", slot },
@@ -101,13 +106,17 @@ test("a child of a refund that stays home because a block has the own claim is n
     ...sent("takerPaymentSpend", "c1"),
     ...sent("makerPaymentRefund", "d1"),
     ...sent("refundChild", "e1"),
+    ...more,
   ];
   const coin = {
-    relayPolicy: "nonce",
+    relayPolicy: "child",
+    parentsOf: () => [],
     contractScript: () => new Uint8Array(23),
     chain: {
       status: () => ({ state: "ready", tip: null }),
       outputs: () => [],
+      watchTx: async () => undefined,
+      broadcast: () => Promise.reject(new Error("is sent")),
       tx: (txid: string) => (txid === "c1" ? { txid, block: { height: 1, hash: "h" } } : undefined),
     },
   };
@@ -118,8 +127,20 @@ test("a child of a refund that stays home because a block has the own claim is n
     doubted: { has: () => false },
     nowSec: () => 0,
     ranSec: () => 0,
+    trouble: () => undefined,
+    deps: { clock: new VirtualClock() },
     seen: () => ({}),
     news: () => Promise.reject(new Error("waits")),
   } as unknown as SwapTask;
-  await expect(publish(task, "refundChild", new AbortController().signal)).rejects.toThrow("waits");
+  return publish(task, "refundChild", new AbortController().signal).catch((e: Error) => e.message);
+}
+
+test("a child of a refund that stays home because a block has the own claim is not sent either: the refund would go along", async () => {
+  expect(await refundChild()).toBe("waits");
+});
+
+test("once a block has the refund, too, its child that left goes on being sent: what it spends is free only when it is over", async () => {
+  const block = { height: 1, hash: "h" };
+  const [slot, txid] = ["makerPaymentRefund", "d1"] as const;
+  expect(await refundChild({ type: "tx_seen", slot, txid, raw: txid, block }, { type: "tx_confirmed", slot, txid, block })).toBe("is sent");
 });

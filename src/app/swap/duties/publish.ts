@@ -73,7 +73,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       continue;
     }
     // It was signed when the claim was in no block, before a start, perhaps. With a child goes what it is built on.
-    if ((slot === ownRefund(role) || slot === "refundChild") && whyRefundStays(task) !== null) {
+    const isRefund = slot === ownRefund(role) || slot === "refundChild";
+    if (isRefund && !task.state.facts[ownRefund(role)]?.confirmed && whyRefundStays(task) !== null) {
       await task.news(seen, LOOK_MS, signal);
       continue;
     }

@@ -105,19 +105,19 @@ export class Sending {
     }
     task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
     this.#isRefused = outcome.kind === "rejected" && !isBeforeItsTime(task, slot) && !anyKnown(task, slot, form);
+    if (outcome.kind === "rejected" && (slot === "fee" || isChildSlot(slot))) task.refusedAt.set(slot, task.nowSec());
     if (slot === "fee" && outcome.kind === "rejected") feeRefused(task, coin, fromHex(raw));
   }
 }
 
 /** Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. */
 function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
-  task.feeRefusedAt = task.nowSec();
   if (isOverForGood(task.state) && coin.builtOn(raw).size === 0) coin.dropChange(raw);
 }
 
 /**
  * Some version of it, or a malleated form, is in a block as the index has it now, which nobody denies; or a contract holds a payment that nobody shows. A claim
- * or refund that failed there is not over: there will be another; whatever else failed is not sent again.
+ * or refund that failed there is not over: there will be another; whatever else failed is not sent again. Of children that hang on each other the newest is.
  */
 export function isInBlock(task: SwapTask, slot: Slot, form: string | null): boolean {
   const coin = task.coin(chainOf(task.state.terms.role, slot));
@@ -125,7 +125,8 @@ export function isInBlock(task: SwapTask, slot: Slot, form: string | null): bool
   if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;
   const fact = task.state.facts[slot];
   const isOfForm = fact !== undefined && (form === null || coin.spends(bytesOf(fact), form));
-  const ids = [...(isOfForm ? [fact.txid] : []), ...versionsOfForm(task, slot, form).map((v) => v.txid)];
+  const versions = versionsOfForm(task, slot, form).map((v) => v.txid);
+  const ids = isChained(task, slot) ? versions.slice(-1) : [...(isOfForm ? [fact.txid] : []), ...versions];
   const mayBeRebuilt = slot === ownClaim(task.state.terms.role) || slot === ownRefund(task.state.terms.role);
   return ids.some((id) => {
     const known = chain.tx(id);
